@@ -1,0 +1,82 @@
+//! What a host may configure, with Kafka's and kaas' defaults.
+
+use std::time::Duration;
+
+/// A broker's configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Limits and timers of groups.
+    pub group: GroupConfig,
+    /// Limits and timers of committed offsets.
+    pub offsets: OffsetsConfig,
+    /// How often `assignment.json` and the controller lease are read; kaas: 1 s.
+    pub poll_interval: Duration,
+    /// How long a view may be used without being confirmed by a read; kaas fences produce requests
+    /// after the same 3 s.
+    pub staleness_max: Duration,
+    /// How long an empty group without requests stays in memory.
+    pub idle_max: Duration,
+}
+
+/// Limits and timers of groups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupConfig {
+    /// `group.min.session.timeout.ms`.
+    pub session_timeout_min: Duration,
+    /// `group.max.session.timeout.ms`.
+    pub session_timeout_max: Duration,
+    /// `group.initial.rebalance.delay.ms` (KIP-134).
+    pub initial_rebalance_delay: Duration,
+    /// `group.max.size` (KIP-389).
+    pub size_max: usize,
+    /// How long a new member may wait in its first join phase (a constant in Kafka).
+    pub new_member_join_timeout: Duration,
+}
+
+/// Limits and timers of committed offsets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OffsetsConfig {
+    /// `offset.metadata.max.bytes`; Kafka counts UTF-16 units.
+    pub metadata_max: usize,
+    /// `offsets.retention.minutes` (KIP-211).
+    pub retention: Duration,
+    /// `offsets.retention.check.interval.ms`.
+    pub retention_check_interval: Duration,
+    /// `offsets.commit.timeout.ms`: how long a request waits for the volume.
+    pub volume_timeout: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            group: GroupConfig::default(),
+            offsets: OffsetsConfig::default(),
+            poll_interval: Duration::from_secs(1),
+            staleness_max: Duration::from_secs(3),
+            idle_max: Duration::from_mins(1),
+        }
+    }
+}
+
+impl Default for GroupConfig {
+    fn default() -> Self {
+        Self {
+            session_timeout_min: Duration::from_secs(6),
+            session_timeout_max: Duration::from_mins(30),
+            initial_rebalance_delay: Duration::from_secs(3),
+            size_max: i32::MAX.unsigned_abs() as usize,
+            new_member_join_timeout: Duration::from_mins(5),
+        }
+    }
+}
+
+impl Default for OffsetsConfig {
+    fn default() -> Self {
+        Self {
+            metadata_max: 4096,
+            retention: Duration::from_hours(7 * 24),
+            retention_check_interval: Duration::from_mins(10),
+            volume_timeout: Duration::from_secs(5),
+        }
+    }
+}
