@@ -8,6 +8,7 @@ use std::{sync::Arc, time::Duration};
 
 use crate::ids::{BrokerId, GroupId, InstanceId, MemberId, TopicPartition};
 
+mod answer;
 mod error;
 mod group;
 mod offsets;

@@ -1,8 +1,15 @@
 //! The group coordinator of a kaas broker.
 
 pub mod api;
+pub mod assignment;
+pub mod broker;
 pub mod config;
+pub mod coordinator;
 pub mod group;
+pub mod group_hash;
+pub mod group_takeover;
 pub mod ids;
+mod manager;
 pub mod note;
+pub mod offset_store;
 pub mod ports;

@@ -1,0 +1,315 @@
+//! One broker's coordinator, put together: what a host needs to run it.
+//!
+//! The host calls [`Broker::call`] for each request and polls [`Broker::run`] once, for the broker's
+//! life. All work on the volume is done by `run`, so a caller that goes away leaves nothing half
+//! done. Nothing here spawns, sleeps or reads a clock except through the ports.
+
+use std::{
+    collections::BTreeMap,
+    future::poll_fn,
+    pin::{Pin, pin},
+    sync::{Arc, Mutex, MutexGuard},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures_util::{FutureExt, StreamExt, future::join_all, stream::FuturesUnordered, task::AtomicWaker};
+use tokio::sync::oneshot;
+
+use crate::{
+    api::{ErrorCode, Request, Response},
+    assignment::ViewId,
+    config::Config,
+    group::Ticket,
+    ids::{BrokerId, GroupId},
+    manager::{Job, Manager, Turn, perform},
+    note::Note,
+    ports::{Clock, Entropy, Host, Instant, Log},
+};
+
+/// One broker's coordinator; shared by all of its connections.
+pub struct Broker<H: Host> {
+    host: H,
+    state: Mutex<State>,
+    /// Woken when there is something for `run` to do.
+    waker: AtomicWaker,
+}
+
+struct State {
+    manager: Manager,
+    tickets: u64,
+    callers: BTreeMap<Ticket, oneshot::Sender<Response>>,
+    /// What `run` last knew to be due; an earlier deadline must wake it.
+    alarm: Instant,
+    closing: bool,
+}
+
+/// A group in a broker's memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The group.
+    pub group: GroupId,
+    /// Whether it has members or anything waits for it.
+    pub in_use: bool,
+    /// For how long nobody has asked for it.
+    pub idle: Duration,
+}
+
+/// What a broker knows and holds, for metrics.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// The view in force; `None` in the boot window.
+    pub view: Option<ViewId>,
+    /// Whether the view may be served from.
+    pub is_fresh: bool,
+    /// How many reads of `assignment.json` found nothing to apply or confirm.
+    pub refused_views: u64,
+    /// The groups in memory, sorted.
+    pub held: Vec<Held>,
+}
+
+impl<H: Host> std::fmt::Debug for Broker<H> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Broker").field("id", self.lock().manager.coordinator().me()).finish()
+    }
+}
+
+impl<H: Host> Broker<H> {
+    /// The coordinator of broker `id`, in its boot window: until `run` has read a first view, it
+    /// takes every key for its own.
+    pub fn new(id: BrokerId, config: Config, host: H) -> Self {
+        let now = host.clock().now();
+        let manager = Manager::new(id, host.entropy().random(), now, config);
+        let state = State {
+            manager,
+            tickets: 0,
+            callers: BTreeMap::new(),
+            alarm: now,
+            closing: false,
+        };
+        Self { host, state: Mutex::new(state), waker: AtomicWaker::new() }
+    }
+
+    /// The host it was made with.
+    pub fn host(&self) -> &H {
+        &self.host
+    }
+
+    /// Answers one request. May wait as long as the request's own timeouts say; dropping the future
+    /// tells the coordinator that the client is gone.
+    pub async fn call(&self, request: Request) -> Response {
+        match request {
+            Request::FindCoordinator { key_type, keys } => {
+                let now = self.host.clock().now();
+                self.lock().manager.find(now, key_type, &keys, self.host.peers())
+            }
+            Request::DeleteGroups { groups } => {
+                let single = |group| Request::DeleteGroups { groups: vec![group] };
+                let answers = join_all(groups.into_iter().map(|it| self.call_one(single(it)))).await;
+                Response::DeleteGroups(answers.into_iter().flat_map(deleted).collect())
+            }
+            Request::DescribeGroups { groups } => {
+                let single = |group| Request::DescribeGroups { groups: vec![group] };
+                let answers = join_all(groups.into_iter().map(|it| self.call_one(single(it)))).await;
+                Response::DescribeGroups(answers.into_iter().flat_map(described).collect())
+            }
+            other => self.call_one(other).await,
+        }
+    }
+
+    /// Answers a request about at most one group.
+    async fn call_one(&self, request: Request) -> Response {
+        let group = request.group().cloned();
+        let (ticket, mut receiver) = self.submit(request);
+        // Most answers are there at once.
+        if let Ok(response) = receiver.try_recv() {
+            return response;
+        }
+        let guard = Caller { broker: self, waits: group.clone().map(|group| (ticket, group)) };
+        let Ok(response) = receiver.await else {
+            unreachable!("every ticket is answered while its caller waits")
+        };
+        guard.is_served();
+        self.recheck(group.as_ref(), response)
+    }
+
+    /// The process may have been stopped between the answer and here: a success that waited is worth
+    /// something only while the group is ours.
+    fn recheck(&self, group: Option<&GroupId>, response: Response) -> Response {
+        let now = self.host.clock().now();
+        let state = self.lock();
+        let coordinator = state.manager.coordinator();
+        match group {
+            Some(group) if !coordinator.serves(now, group) => {
+                response.with_error(ErrorCode::NotCoordinator)
+            }
+            None if !coordinator.is_fresh(now) => {
+                response.with_error(ErrorCode::CoordinatorNotAvailable)
+            }
+            Some(_) | None => response,
+        }
+    }
+
+    fn submit(&self, request: Request) -> (Ticket, oneshot::Receiver<Response>) {
+        let (sender, receiver) = oneshot::channel();
+        let ticket = self.step(|state, turn| {
+            state.tickets += 1;
+            let ticket = Ticket(state.tickets);
+            state.callers.insert(ticket, sender);
+            state.manager.submit(turn, ticket, request);
+            ticket
+        });
+        (ticket, receiver)
+    }
+
+    /// The broker's duties: reads the assignment, fires timers, works on the volume. Ends when the
+    /// work that [`Broker::close`] leaves is done, else never. Must be polled by one task only.
+    pub async fn run(&self) {
+        let mut jobs = FuturesUnordered::new();
+        let mut alarm = None;
+        poll_fn(|cx| {
+            self.waker.register(cx.waker());
+            loop {
+                for job in self.due() {
+                    jobs.push(perform(&self.host, job));
+                }
+                if let Poll::Ready(Some(done)) = jobs.poll_next_unpin(cx) {
+                    self.step(|state, turn| state.manager.complete(turn, done));
+                    continue;
+                }
+                if self.lock().closing && jobs.is_empty() {
+                    return Poll::Ready(());
+                }
+                if self.sleep(&mut alarm, cx).is_pending() {
+                    return Poll::Pending;
+                }
+            }
+        })
+        .await;
+    }
+
+    /// Waits for the next deadline, reusing the timer if that has not moved.
+    fn sleep<'a>(
+        &'a self,
+        alarm: &mut Option<(Instant, Pin<Box<dyn Future<Output = ()> + Send + 'a>>)>,
+        cx: &mut Context<'_>,
+    ) -> Poll<()> {
+        let due = self.lock().alarm;
+        if alarm.as_ref().is_none_or(|(at, _)| *at != due) {
+            *alarm = Some((due, Box::pin(self.host.clock().sleep_until(due))));
+        }
+        let (_, timer) = alarm.as_mut().expect("it was just set");
+        let fired = timer.as_mut().poll(cx);
+        if fired.is_ready() {
+            *alarm = None;
+        }
+        fired
+    }
+
+    /// Does what is due and takes what must be done outside.
+    fn due(&self) -> Vec<Job> {
+        self.step(|state, turn| {
+            if state.manager.deadline() <= turn.now && !state.closing {
+                state.manager.tick(turn);
+            }
+            state.alarm = state.manager.deadline();
+            std::mem::take(&mut state.manager.core().jobs)
+        })
+    }
+
+    /// Begins an orderly end: answers everything that waits with NOT_COORDINATOR and gives all claims
+    /// back. `run` returns when that is done.
+    pub fn close(&self) {
+        self.step(|state, turn| {
+            state.closing = true;
+            state.manager.close(turn);
+        });
+        self.waker.wake();
+    }
+
+    /// What the broker knows and holds.
+    pub fn status(&self) -> Status {
+        let now = self.host.clock().now();
+        let state = self.lock();
+        let coordinator = state.manager.coordinator();
+        let held = state.manager.census(now).into_iter();
+        Status {
+            view: coordinator.view().map(|view| view.id()),
+            is_fresh: coordinator.is_fresh(now),
+            refused_views: coordinator.refused(),
+            held: held.map(|(group, in_use, idle)| Held { group, in_use, idle }).collect(),
+        }
+    }
+
+    /// One step of the manager; then its answers and notes go out, and `run` is woken if there is
+    /// something new for it.
+    fn step<T>(&self, step: impl FnOnce(&mut State, &Turn<'_>) -> T) -> T {
+        let random = || self.host.entropy().random();
+        let turn = Turn {
+            now: self.host.clock().now(),
+            unix_ms: self.host.clock().unix_ms(),
+            random: &random,
+        };
+        let mut state = self.lock();
+        let result = step(&mut state, &turn);
+        for (ticket, response) in std::mem::take(&mut state.manager.core().outbox) {
+            if let Some(caller) = state.callers.remove(&ticket) {
+                // A caller that is gone does not need its answer.
+                let _ = caller.send(response);
+            }
+        }
+        let notes: Vec<Note> = std::mem::take(&mut state.manager.core().notes);
+        let is_news =
+            !state.manager.core().jobs.is_empty() || state.manager.deadline() < state.alarm;
+        drop(state);
+        for note in notes {
+            self.host.log().note(note);
+        }
+        if is_news {
+            self.waker.wake();
+        }
+        result
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("a step that panics leaves no broker to go on with")
+    }
+}
+
+/// A caller that waits; dropped before it is served, it tells the coordinator so. This changes
+/// memory only: what was asked of the volume is done all the same.
+struct Caller<'a, H: Host> {
+    broker: &'a Broker<H>,
+    waits: Option<(Ticket, GroupId)>,
+}
+
+impl<H: Host> Caller<'_, H> {
+    fn is_served(mut self) {
+        self.waits = None;
+    }
+}
+
+impl<H: Host> Drop for Caller<'_, H> {
+    fn drop(&mut self) {
+        if let Some((ticket, group)) = self.waits.take() {
+            self.broker.step(|state, turn| {
+                state.callers.remove(&ticket);
+                state.manager.abandon(turn, ticket, &group);
+            });
+        }
+    }
+}
+
+fn deleted(response: Response) -> Vec<(GroupId, ErrorCode)> {
+    match response {
+        Response::DeleteGroups(groups) => groups,
+        _ => unreachable!("an answer is of its request's kind"),
+    }
+}
+
+fn described(response: Response) -> Vec<crate::api::DescribedGroup> {
+    match response {
+        Response::DescribeGroups(groups) => groups,
+        _ => unreachable!("an answer is of its request's kind"),
+    }
+}

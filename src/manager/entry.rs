@@ -1,0 +1,287 @@
+//! One group in a broker's memory: its members, its offsets, and what waits for the volume.
+//!
+//! An entry begins unloaded, takes the group over with the first request that needs its file, and
+//! goes when the group is lost, fenced, or idle. Membership and storage are two halves that touch in
+//! few places: members vanish when the claim does, and a change is checked against the members again
+//! when its turn comes.
+
+use std::{collections::VecDeque, time::Duration};
+
+use super::{Core, Turn};
+use crate::{
+    api::{ErrorCode, OffsetFetchRequest, Request, Response},
+    group::{Group, State, Ticket},
+    ids::{GroupId, InstanceId, MemberId},
+    offset_store::{batch::Change, claim::Claim, file::OffsetFile},
+    ports::Instant,
+};
+
+/// See the [module](self).
+pub(super) struct Entry {
+    pub(super) id: GroupId,
+    pub(super) serial: u64,
+    pub(super) used_at: Instant,
+    /// When the manager looks at this entry; kept equal to the manager's set of timers.
+    pub(super) alarm: Option<Instant>,
+    pub(super) store: Store,
+    /// The members; `None` if, as Kafka says, there is no such group.
+    pub(super) group: Option<Group>,
+    /// When the group became Empty, in milliseconds since 1970; `None` while it has members or if it
+    /// never had any.
+    pub(super) empty_since: Option<i64>,
+    /// Requests that wait for the take-over, in order of arrival.
+    pub(super) waiting: VecDeque<(Ticket, Request)>,
+    /// Changes that wait for their turn, in order of arrival.
+    pub(super) queue: VecDeque<Queued>,
+    /// Reads that wait for a check of the claim which begins after they arrived.
+    pub(super) reads: Vec<(Ticket, OffsetFetchRequest)>,
+    /// Reads whose check is under way.
+    pub(super) checking: Option<Vec<(Ticket, OffsetFetchRequest)>>,
+    /// The batch of changes that is being written.
+    pub(super) writing: Option<Writing>,
+}
+
+/// What the entry knows of the volume.
+pub(super) enum Store {
+    /// Nothing. `previous` is the claim under which the present members joined.
+    Unloaded { previous: Option<Claim> },
+    /// The take-over is under way.
+    Loading { claim: Claim, previous: Option<Claim> },
+    /// The claim was made and the content is what the volume has.
+    Ready { claim: Claim, file: OffsetFile, changes: u64 },
+    /// The file is none; it is not touched, and looked at again with the next request after `until`.
+    Unreadable { claim: Claim, until: Instant },
+    /// The entry is about to be removed.
+    Gone,
+}
+
+/// A change in the queue.
+pub(super) struct Queued {
+    /// Who waits for it, if anybody does.
+    pub(super) ticket: Option<Ticket>,
+    pub(super) what: Change,
+    /// The answer if it is done; an error replaces its successes.
+    pub(super) answer: Option<Response>,
+    /// The member that commits, to be checked again when the change has its turn.
+    pub(super) by: Option<Committer>,
+}
+
+/// The identity in an OffsetCommit.
+pub(super) struct Committer {
+    pub(super) generation: i32,
+    pub(super) member_id: MemberId,
+    pub(super) instance: Option<InstanceId>,
+}
+
+/// A batch that is being written.
+pub(super) struct Writing {
+    pub(super) changes: Vec<Queued>,
+    /// The content when it is done.
+    pub(super) next: OffsetFile,
+}
+
+impl Entry {
+    pub(super) fn new(id: GroupId, serial: u64, now: Instant) -> Self {
+        Self {
+            id,
+            serial,
+            used_at: now,
+            alarm: None,
+            store: Store::Unloaded { previous: None },
+            group: None,
+            empty_since: None,
+            waiting: VecDeque::new(),
+            queue: VecDeque::new(),
+            reads: Vec::new(),
+            checking: None,
+            writing: None,
+        }
+    }
+
+    pub(super) fn is_gone(&self) -> bool {
+        matches!(self.store, Store::Gone)
+    }
+
+    /// Nobody is a member, waits, or is about to become a member.
+    pub(super) fn is_idle(&self) -> bool {
+        self.group.as_ref().is_none_or(Group::is_idle)
+            && !matches!(self.store, Store::Loading { .. })
+            && self.waiting.is_empty()
+            && self.queue.is_empty()
+            && self.reads.is_empty()
+            && self.checking.is_none()
+            && self.writing.is_none()
+    }
+
+    /// When the manager must look at this entry.
+    pub(super) fn deadline(&self, idle_max: Duration) -> Option<Instant> {
+        let group = self.group.as_ref().and_then(Group::deadline);
+        let idle = self.is_idle().then(|| self.used_at + idle_max);
+        group.into_iter().chain(idle).min()
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        matches!(self.store, Store::Ready { .. })
+    }
+
+    /// Handles a request, or lets it wait for the take-over.
+    pub(super) fn handle(
+        &mut self,
+        core: &mut Core,
+        turn: &Turn<'_>,
+        ticket: Ticket,
+        request: Request,
+    ) {
+        let needs_file = match &request {
+            Request::JoinGroup(_) | Request::DescribeGroups { .. } => self.group.is_none(),
+            Request::SyncGroup(_) | Request::Heartbeat(_) | Request::LeaveGroup(_) => false,
+            Request::OffsetCommit(_)
+            | Request::OffsetFetch(_)
+            | Request::OffsetDelete(_)
+            | Request::DeleteGroups { .. } => true,
+            Request::FindCoordinator { .. } | Request::ListGroups { .. } => {
+                unreachable!("is not about one group")
+            }
+        };
+        if needs_file && !self.is_ready() {
+            self.wait_for_file(core, turn, ticket, request);
+            return;
+        }
+        let answer = match request {
+            Request::JoinGroup(it) => return self.join(core, turn, ticket, &it),
+            Request::SyncGroup(it) => return self.sync(core, turn, ticket, &it),
+            Request::Heartbeat(it) => self.heartbeat(core, turn, &it),
+            Request::LeaveGroup(it) => self.leave(core, turn, &it),
+            Request::OffsetCommit(it) => return self.commit(core, turn, ticket, &it),
+            Request::OffsetFetch(it) => return self.fetch(core, turn, ticket, it),
+            Request::OffsetDelete(it) => return self.delete_offsets(core, turn, ticket, &it),
+            Request::DeleteGroups { .. } => return self.delete_group(core, turn, ticket),
+            Request::DescribeGroups { .. } => self.describe(),
+            Request::FindCoordinator { .. } | Request::ListGroups { .. } => {
+                unreachable!("is not about one group")
+            }
+        };
+        core.answer(turn.now, &self.id, ticket, answer);
+    }
+
+    fn wait_for_file(
+        &mut self,
+        core: &mut Core,
+        turn: &Turn<'_>,
+        ticket: Ticket,
+        request: Request,
+    ) {
+        if let Store::Unreadable { until, .. } = self.store
+            && turn.now < until
+        {
+            let answer = request.refused(ErrorCode::CoordinatorNotAvailable);
+            core.answer(turn.now, &self.id, ticket, answer);
+            return;
+        }
+        core.be_patient(turn.now, ticket, Some(&self.id));
+        self.waiting.push_back((ticket, request));
+        self.load(core);
+    }
+
+    /// The caller is gone: a join or sync no longer counts as parked, a read is forgotten, a change
+    /// goes on.
+    pub(super) fn abandon(&mut self, core: &mut Core, turn: &Turn<'_>, ticket: Ticket) {
+        self.waiting.retain(|(waiting, _)| *waiting != ticket);
+        self.reads.retain(|(waiting, _)| *waiting != ticket);
+        let writing = self.writing.iter_mut().flat_map(|it| &mut it.changes);
+        for change in self.queue.iter_mut().chain(writing) {
+            if change.ticket == Some(ticket) {
+                change.ticket = None;
+            }
+        }
+        self.on_group(core, turn, |group, cx| group.abandon(cx, ticket));
+    }
+
+    /// Runs a step of the members' state machine, if there is one.
+    pub(super) fn on_group<T>(
+        &mut self,
+        core: &mut Core,
+        turn: &Turn<'_>,
+        step: impl FnOnce(&mut Group, &mut crate::group::Context<'_>) -> T,
+    ) -> Option<T> {
+        let group = self.group.as_mut()?;
+        let result = core.on_group(turn, group, step);
+        self.note_emptiness(core, turn);
+        Some(result)
+    }
+
+    /// Keeps the file's idea of when the group became Empty: it must outlive this memory, since
+    /// retention counts from it.
+    fn note_emptiness(&mut self, core: &mut Core, turn: &Turn<'_>) {
+        let Some(group) = &self.group else { return };
+        if group.state() != State::Empty {
+            self.empty_since = None;
+            return;
+        }
+        if group.protocol_type().is_some() && self.empty_since.is_none() {
+            self.empty_since = Some(turn.unix_ms);
+            if matches!(&self.store, Store::Ready { file, .. } if !file.is_empty()) {
+                let touch = Queued { ticket: None, what: Change::Touch, answer: None, by: None };
+                self.queue.push_back(touch);
+                self.write_next(core, turn);
+            }
+        }
+    }
+
+    /// The group goes from memory. Whoever waits is told NOT_COORDINATOR; the claim is given back.
+    /// Returns how many joins and syncs were parked.
+    pub(super) fn drop_group(&mut self, core: &mut Core, turn: &Turn<'_>) -> usize {
+        let parked = self.group.as_ref().map_or(0, Group::parked);
+        if let Some(mut group) = self.group.take() {
+            core.on_group(turn, &mut group, |group, cx| group.dissolve(cx));
+        }
+        self.refuse_all(core, turn, ErrorCode::NotCoordinator);
+        self.give_claims_back(core);
+        self.store = Store::Gone;
+        parked
+    }
+
+    /// Answers everything that waits for the volume with an error.
+    pub(super) fn refuse_all(&mut self, core: &mut Core, turn: &Turn<'_>, error: ErrorCode) {
+        for (ticket, request) in std::mem::take(&mut self.waiting) {
+            core.answer(turn.now, &self.id, ticket, request.refused(error));
+        }
+        self.refuse_reads(core, turn, error);
+        if let Some(checking) = self.checking.take() {
+            for (ticket, request) in checking {
+                let answer = Request::OffsetFetch(request).refused(error);
+                core.answer(turn.now, &self.id, ticket, answer);
+            }
+        }
+        let writing = self.writing.take().map_or_else(Vec::new, |it| it.changes);
+        for change in writing.into_iter().chain(std::mem::take(&mut self.queue)) {
+            change.answer(core, turn, &self.id, Err(error));
+        }
+    }
+
+    /// Answers the reads whose check has not begun with an error.
+    pub(super) fn refuse_reads(&mut self, core: &mut Core, turn: &Turn<'_>, error: ErrorCode) {
+        for (ticket, request) in std::mem::take(&mut self.reads) {
+            let answer = Request::OffsetFetch(request).refused(error);
+            core.answer(turn.now, &self.id, ticket, answer);
+        }
+    }
+}
+
+impl Queued {
+    /// Tells whoever waits what became of the change.
+    pub(super) fn answer(
+        self,
+        core: &mut Core,
+        turn: &Turn<'_>,
+        group: &GroupId,
+        result: Result<(), ErrorCode>,
+    ) {
+        let (Some(ticket), Some(answer)) = (self.ticket, self.answer) else { return };
+        let answer = match result {
+            Ok(()) => answer,
+            Err(error) => answer.with_error(error),
+        };
+        core.answer(turn.now, group, ticket, answer);
+    }
+}

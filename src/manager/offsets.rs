@@ -1,0 +1,297 @@
+//! Commits, reads and deletions of one entry, and the queue that orders them.
+//!
+//! Changes are applied in the order of arrival, all that wait at a time by one write (group commit).
+//! Memory is replaced only by content that the volume has. A read is answered from memory after the
+//! volume has said that the claim still stands; one check serves all reads that came before it.
+
+use super::{
+    Core, Job, Turn,
+    entry::{Committer, Entry, Queued, Store, Writing},
+};
+use crate::{
+    api::{
+        ErrorCode, FetchedOffset, OffsetCommitRequest, OffsetDeleteRequest, OffsetDeleteResponse,
+        OffsetFetchRequest, OffsetFetchResponse, Response,
+    },
+    group::{State, Ticket},
+    ids::TopicPartition,
+    note::Note,
+    offset_store::{
+        batch::{Change, Retention, Situation, apply, expired},
+        file::OffsetFile,
+    },
+};
+
+impl Entry {
+    /// OffsetCommit (table 2.6 of Kafka's behaviour: an absent group is created by a commit outside
+    /// of any generation and illegal for one of a generation).
+    pub(super) fn commit(
+        &mut self,
+        core: &mut Core,
+        turn: &Turn<'_>,
+        ticket: Ticket,
+        request: &OffsetCommitRequest,
+    ) {
+        let refuse = |error| {
+            let offsets = request.offsets.iter();
+            Response::OffsetCommit(offsets.map(|it| (it.partition.clone(), error)).collect())
+        };
+        if self.group.is_none() {
+            if request.generation >= 0 {
+                core.answer(turn.now, &self.id, ticket, refuse(ErrorCode::IllegalGeneration));
+                return;
+            }
+            self.create_group();
+        }
+        let by = Committer {
+            generation: request.generation,
+            member_id: request.member_id.clone(),
+            instance: request.instance.clone(),
+        };
+        let verdict = self.on_group(core, turn, |group, cx| {
+            group.check_commit(cx, by.generation, &by.member_id, by.instance.as_ref())
+        });
+        if let Some(Err(error)) = verdict {
+            core.answer(turn.now, &self.id, ticket, refuse(error));
+            return;
+        }
+        let too_long = |text: &str| text.encode_utf16().count() > core.config.offsets.metadata_max;
+        let mut offsets = request.offsets.clone();
+        let mut verdicts = Vec::with_capacity(offsets.len());
+        offsets.retain(|commit| {
+            let fits = !too_long(&commit.metadata);
+            let verdict = if fits { ErrorCode::None } else { ErrorCode::OffsetMetadataTooLarge };
+            verdicts.push((commit.partition.clone(), verdict));
+            fits
+        });
+        let answer = Response::OffsetCommit(verdicts);
+        if offsets.is_empty() {
+            core.answer(turn.now, &self.id, ticket, answer);
+            return;
+        }
+        let expires_ms = request.retention_ms.map(|keep| turn.unix_ms.saturating_add(keep));
+        let what = Change::Commit { offsets, now_ms: turn.unix_ms, expires_ms };
+        self.enqueue(core, turn, ticket, what, answer, Some(by));
+    }
+
+    /// OffsetDelete (KIP-496): offsets of topics that nobody in the group consumes.
+    pub(super) fn delete_offsets(
+        &mut self,
+        core: &mut Core,
+        turn: &Turn<'_>,
+        ticket: Ticket,
+        request: &OffsetDeleteRequest,
+    ) {
+        let whole = |error| Response::OffsetDelete(OffsetDeleteResponse::refused(error));
+        let Some(group) = &self.group else {
+            core.answer(turn.now, &self.id, ticket, whole(ErrorCode::GroupIdNotFound));
+            return;
+        };
+        let is_empty = group.state() == State::Empty;
+        let is_consumer = group.protocol_type().is_some_and(|it| **it == *"consumer");
+        if !is_empty && !is_consumer {
+            core.answer(turn.now, &self.id, ticket, whole(ErrorCode::NonEmptyGroup));
+            return;
+        }
+        let is_free = |partition: &TopicPartition| {
+            is_empty || group.is_subscribed(&partition.topic) == Some(false)
+        };
+        let (mut free, mut verdicts) = (Vec::new(), Vec::new());
+        for partition in &request.partitions {
+            if is_free(partition) {
+                free.push(partition.clone());
+                verdicts.push((partition.clone(), ErrorCode::None));
+            } else {
+                verdicts.push((partition.clone(), ErrorCode::GroupSubscribedToTopic));
+            }
+        }
+        let response = OffsetDeleteResponse { error: ErrorCode::None, partitions: verdicts };
+        let answer = Response::OffsetDelete(response);
+        if free.is_empty() {
+            core.answer(turn.now, &self.id, ticket, answer);
+            return;
+        }
+        self.enqueue(core, turn, ticket, Change::DeleteOffsets(free), answer, None);
+    }
+
+    /// DeleteGroups of this group (KIP-229).
+    pub(super) fn delete_group(&mut self, core: &mut Core, turn: &Turn<'_>, ticket: Ticket) {
+        let verdict = self.may_delete();
+        let error = verdict.err().unwrap_or(ErrorCode::None);
+        let answer = Response::DeleteGroups(vec![(self.id.clone(), error)]);
+        if verdict.is_err() {
+            core.answer(turn.now, &self.id, ticket, answer);
+            return;
+        }
+        self.enqueue(core, turn, ticket, Change::DeleteGroup, answer, None);
+    }
+
+    fn may_delete(&self) -> Result<(), ErrorCode> {
+        match self.group.as_ref().map(|group| group.state()) {
+            None | Some(State::Dead) => Err(ErrorCode::GroupIdNotFound),
+            Some(State::Empty) => Ok(()),
+            Some(State::PreparingRebalance | State::CompletingRebalance | State::Stable) => {
+                Err(ErrorCode::NonEmptyGroup)
+            }
+        }
+    }
+
+    fn enqueue(
+        &mut self,
+        core: &mut Core,
+        turn: &Turn<'_>,
+        ticket: Ticket,
+        what: Change,
+        answer: Response,
+        by: Option<Committer>,
+    ) {
+        core.be_patient(turn.now, ticket, Some(&self.id));
+        self.queue.push_back(Queued { ticket: Some(ticket), what, answer: Some(answer), by });
+        self.write_next(core, turn);
+    }
+
+    /// OffsetFetch.
+    pub(super) fn fetch(
+        &mut self,
+        core: &mut Core,
+        turn: &Turn<'_>,
+        ticket: Ticket,
+        request: OffsetFetchRequest,
+    ) {
+        core.be_patient(turn.now, ticket, Some(&self.id));
+        self.reads.push((ticket, request));
+        self.check_next(core);
+    }
+
+    /// Begins to check the claim for the reads that wait, unless a check is under way.
+    pub(super) fn check_next(&mut self, core: &mut Core) {
+        let Store::Ready { claim, .. } = &self.store else { return };
+        if self.checking.is_some() || self.reads.is_empty() {
+            return;
+        }
+        self.checking = Some(std::mem::take(&mut self.reads));
+        let (group, serial, claim) = (self.id.clone(), self.serial, claim.clone());
+        core.jobs.push(Job::Check { group, serial, claim });
+    }
+
+    /// What the file says, as an answer to OffsetFetch.
+    pub(super) fn fetched(&self, file: &OffsetFile, request: &OffsetFetchRequest) -> Response {
+        let fetch = |partition: &TopicPartition| {
+            let committed = file.offsets.get(partition).filter(|_| self.group.is_some());
+            let unstable = request.require_stable && self.is_changing(partition);
+            let (offset, leader_epoch, metadata) = match committed {
+                Some(it) if !unstable => (it.offset, it.leader_epoch, it.metadata.clone()),
+                Some(_) | None => (-1, -1, "".into()),
+            };
+            let error = if unstable { ErrorCode::UnstableOffsetCommit } else { ErrorCode::None };
+            FetchedOffset { partition: partition.clone(), offset, leader_epoch, metadata, error }
+        };
+        let partitions = match &request.partitions {
+            Some(partitions) => partitions.iter().map(fetch).collect(),
+            None if self.group.is_none() => Vec::new(),
+            None => file.offsets.keys().map(fetch).collect(),
+        };
+        Response::OffsetFetch(OffsetFetchResponse { error: ErrorCode::None, partitions })
+    }
+
+    /// Whether a commit to `partition` is not yet durable. KIP-447 withholds the offset then, as
+    /// Kafka 3.7 does (the later coordinator answers with the committed one).
+    fn is_changing(&self, partition: &TopicPartition) -> bool {
+        let writing = self.writing.iter().flat_map(|it| &it.changes);
+        writing.chain(&self.queue).any(|change| match &change.what {
+            Change::Commit { offsets, .. } => offsets.iter().any(|it| it.partition == *partition),
+            Change::DeleteOffsets(_) | Change::DeleteGroup | Change::Touch => false,
+        })
+    }
+
+    /// Begins to write all changes that wait, unless a write is under way.
+    pub(super) fn write_next(&mut self, core: &mut Core, turn: &Turn<'_>) {
+        if self.writing.is_some() || self.queue.is_empty() {
+            return;
+        }
+        let Store::Ready { file, .. } = &self.store else { return };
+        let mut next = file.clone();
+        let mut changes = Vec::new();
+        for change in std::mem::take(&mut self.queue) {
+            match self.may_still(&change) {
+                Ok(()) => {
+                    apply(&mut next, &change.what);
+                    changes.push(change);
+                }
+                Err(error) => change.answer(core, turn, &self.id, Err(error)),
+            }
+        }
+        if changes.is_empty() {
+            return;
+        }
+        if let Some(protocol_type) = self.group.as_ref().and_then(|group| group.protocol_type()) {
+            next.protocol_type = Some(protocol_type.clone());
+        }
+        next.empty_since = self.empty_since;
+        if changes.len() > 1 {
+            core.notes.push(Note::Batched { group: self.id.clone(), commits: changes.len() });
+        }
+        let Store::Ready { claim, changes: nth, .. } = &mut self.store else { return };
+        *nth += 1;
+        core.jobs.push(Job::Change {
+            group: self.id.clone(),
+            serial: self.serial,
+            claim: claim.clone(),
+            nth: *nth,
+            content: (!next.is_empty()).then(|| next.to_json(&self.id)),
+        });
+        self.writing = Some(Writing { changes, next });
+    }
+
+    /// Whether a change that had to wait is still allowed: its member may have left since, or the
+    /// group may have got members.
+    fn may_still(&self, change: &Queued) -> Result<(), ErrorCode> {
+        match (&change.what, &change.by) {
+            (Change::Commit { .. }, Some(by)) => match &self.group {
+                Some(group) => {
+                    group.recheck_commit(by.generation, &by.member_id, by.instance.as_ref())
+                }
+                None if by.generation < 0 => Ok(()),
+                None => Err(ErrorCode::UnknownMemberId),
+            },
+            (Change::DeleteGroup, _) => self.may_delete(),
+            (Change::Commit { .. } | Change::DeleteOffsets(_) | Change::Touch, _) => Ok(()),
+        }
+    }
+
+    /// Queues the removal of offsets that have outlived their retention.
+    pub(super) fn expire(&mut self, core: &mut Core, turn: &Turn<'_>) {
+        let Store::Ready { file, .. } = &self.store else { return };
+        if self.writing.is_some() || !self.queue.is_empty() {
+            return;
+        }
+        let subscribed;
+        let situation = match &self.group {
+            None => Situation::Standalone,
+            Some(group) => match (group.state(), group.protocol_type()) {
+                (State::Empty, Some(_)) => Situation::Empty { since: self.empty_since },
+                (State::Empty, None) => Situation::Standalone,
+                (State::Stable, Some(kind)) if **kind == *"consumer" => {
+                    subscribed = |topic: &_| group.is_subscribed(topic) != Some(false);
+                    Situation::Consuming { is_subscribed: &subscribed }
+                }
+                (
+                    State::Stable
+                    | State::PreparingRebalance
+                    | State::CompletingRebalance
+                    | State::Dead,
+                    _,
+                ) => Situation::Busy,
+            },
+        };
+        let keep = core.config.offsets.retention;
+        let overdue = expired(file, &Retention { now_ms: turn.unix_ms, keep, situation });
+        if overdue.is_empty() {
+            return;
+        }
+        core.notes.push(Note::Expired { group: self.id.clone(), offsets: overdue.len() });
+        let what = Change::DeleteOffsets(overdue);
+        self.queue.push_back(Queued { ticket: None, what, answer: None, by: None });
+        self.write_next(core, turn);
+    }
+}

@@ -1,0 +1,242 @@
+//! Take-overs of one entry, and what becomes of operations under its claim.
+
+use std::sync::Arc;
+
+use super::{
+    Core, Job, Turn,
+    entry::{Entry, Store},
+};
+use crate::{
+    api::{ErrorCode, Request},
+    group::Group,
+    note::Note,
+    offset_store::{
+        batch::Change,
+        claim::{Claim, ClaimId, Outcome, Paths, TakeOver, VolumeError},
+        file::{BadFile, OffsetFile},
+    },
+};
+
+impl Entry {
+    /// Begins a take-over, unless one is under way or done.
+    pub(super) fn load(&mut self, core: &mut Core) {
+        let previous = match &self.store {
+            Store::Unloaded { previous } => previous.clone(),
+            Store::Unreadable { claim, .. } => Some(claim.clone()),
+            Store::Loading { .. } | Store::Ready { .. } | Store::Gone => return,
+        };
+        core.reigns += 1;
+        let id = ClaimId {
+            view: core.coordinator.view_id(),
+            broker: core.coordinator.me(),
+            incarnation: core.incarnation,
+            reign: core.reigns,
+        };
+        let claim = Claim::new(Arc::new(Paths::new(&self.id)), &id);
+        core.jobs.push(Job::TakeOver {
+            group: self.id.clone(),
+            serial: self.serial,
+            claim: claim.clone(),
+            previous: previous.clone(),
+        });
+        self.store = Store::Loading { claim, previous };
+    }
+
+    /// A take-over is over.
+    pub(super) fn took_over(&mut self, core: &mut Core, turn: &Turn<'_>, outcome: TakeOver) {
+        let store = std::mem::replace(&mut self.store, Store::Gone);
+        let Store::Loading { claim, previous } = store else {
+            unreachable!("only a loading entry takes over")
+        };
+        match outcome {
+            TakeOver::Owned { file, removed, unbroken } => {
+                self.forget_members_unless(core, turn, previous.is_none() || unbroken);
+                core.notes.push(Note::Loaded {
+                    group: self.id.clone(),
+                    offsets: file.offsets.len(),
+                    claims_removed: removed,
+                });
+                self.owned(core, turn, claim, file);
+            }
+            TakeOver::Unreadable(bad) => {
+                self.forget_members_unless(core, turn, previous.is_none());
+                self.quarantine(core, turn, claim, &bad);
+            }
+            TakeOver::Fenced => {
+                self.store = Store::Loading { claim, previous };
+                self.fenced(core, turn, "take-over");
+            }
+            TakeOver::Failed { error, unbroken } => {
+                core.note_failure(self, &error);
+                // Whoever was seen beside the previous claim stands in for it from here on.
+                let previous = if unbroken { Some(claim) } else { previous };
+                self.store = Store::Unloaded { previous };
+                self.refuse_all(core, turn, ErrorCode::CoordinatorNotAvailable);
+            }
+        }
+    }
+
+    /// The members joined under the previous claim; if somebody else may have owned the group since,
+    /// they are not its members any more.
+    fn forget_members_unless(&mut self, core: &mut Core, turn: &Turn<'_>, nobody_else: bool) {
+        if nobody_else {
+            return;
+        }
+        if let Some(mut group) = self.group.take() {
+            core.on_group(turn, &mut group, |group, cx| group.dissolve(cx));
+        }
+        self.empty_since = None;
+    }
+
+    fn owned(&mut self, core: &mut Core, turn: &Turn<'_>, claim: Claim, file: OffsetFile) {
+        if self.group.is_none() && !file.is_empty() {
+            self.group = Some(Group::new(self.id.clone(), file.protocol_type.clone()));
+            let had_members = file.protocol_type.is_some();
+            self.empty_since = file.empty_since.or(had_members.then_some(turn.unix_ms));
+        }
+        self.store = Store::Ready { claim, file, changes: 0 };
+        for (ticket, request) in std::mem::take(&mut self.waiting) {
+            self.handle(core, turn, ticket, request);
+        }
+        self.expire(core, turn);
+        self.write_next(core, turn);
+        self.check_next(core);
+    }
+
+    fn quarantine(&mut self, core: &mut Core, turn: &Turn<'_>, claim: Claim, bad: &BadFile) {
+        core.notes
+            .push(Note::Quarantined { group: self.id.clone(), reason: bad.to_string() });
+        let until = turn.now + core.config.poll_interval;
+        self.store = Store::Unreadable { claim, until };
+        self.refuse_all(core, turn, ErrorCode::CoordinatorNotAvailable);
+    }
+
+    /// Another broker has the right to publish: nothing here is true any more.
+    fn fenced(&mut self, core: &mut Core, turn: &Turn<'_>, during: &'static str) {
+        core.notes.push(Note::Fenced { group: self.id.clone(), during });
+        self.drop_group(core, turn);
+    }
+
+    /// A change is over.
+    pub(super) fn changed(&mut self, core: &mut Core, turn: &Turn<'_>, outcome: Outcome) {
+        match outcome {
+            Outcome::Done => self.written(core, turn),
+            Outcome::Fenced(during) => self.fenced(core, turn, during),
+            Outcome::Failed(error) => {
+                core.note_failure(self, &error);
+                self.fail_batch(core, turn);
+                self.write_next(core, turn);
+            }
+            Outcome::InDoubt(error) => {
+                core.note_failure(self, &error);
+                self.fail_batch(core, turn);
+                if let Store::Ready { claim, .. } = &self.store {
+                    self.store = Store::Unloaded { previous: Some(claim.clone()) };
+                }
+                // Only the file itself can say what happened, and only under a claim of another
+                // name, in which what is late can't happen any more.
+                self.load(core);
+            }
+        }
+    }
+
+    fn fail_batch(&mut self, core: &mut Core, turn: &Turn<'_>) {
+        let writing = self.writing.take().expect("a change was under way");
+        for change in writing.changes {
+            change.answer(core, turn, &self.id, Err(ErrorCode::CoordinatorNotAvailable));
+        }
+    }
+
+    /// The batch is on the volume: memory follows, then whoever waits hears of it.
+    fn written(&mut self, core: &mut Core, turn: &Turn<'_>) {
+        let writing = self.writing.take().expect("a change was under way");
+        let Store::Ready { file, .. } = &mut self.store else {
+            unreachable!("only under a claim is anything written")
+        };
+        *file = writing.next;
+        let holds_nothing = file.is_empty();
+        let mut removes_group = false;
+        for change in writing.changes {
+            removes_group |= match change.what {
+                Change::DeleteGroup | Change::DeleteOffsets(_) => true,
+                Change::Commit { .. } | Change::Touch => false,
+            };
+            change.answer(core, turn, &self.id, Ok(()));
+        }
+        if removes_group && holds_nothing && self.queue.is_empty() {
+            self.vanish(core, turn);
+        }
+        self.write_next(core, turn);
+    }
+
+    /// A group without members and offsets is no group. One that got members while its deletion was
+    /// written stays.
+    fn vanish(&mut self, core: &mut Core, turn: &Turn<'_>) {
+        let deleted = self.group.as_mut().map(|group| {
+            core.on_group(turn, group, |group, cx| group.delete(cx))
+        });
+        if let Some(Ok(())) = deleted {
+            self.group = None;
+            self.empty_since = None;
+        }
+    }
+
+    /// A check of the claim is over.
+    pub(super) fn checked(&mut self, core: &mut Core, turn: &Turn<'_>, outcome: Outcome) {
+        let reads = self.checking.take().unwrap_or_default();
+        match outcome {
+            Outcome::Done => {
+                let Store::Ready { file, .. } = &self.store else {
+                    // The claim stood, and has been given up for another since: ask again.
+                    self.reads.splice(0..0, reads);
+                    self.load(core);
+                    return;
+                };
+                for (ticket, request) in reads {
+                    let answer = self.fetched(file, &request);
+                    core.answer(turn.now, &self.id, ticket, answer);
+                }
+                self.check_next(core);
+            }
+            Outcome::Fenced(during) => {
+                self.checking = Some(reads);
+                self.fenced(core, turn, during);
+            }
+            Outcome::Failed(error) | Outcome::InDoubt(error) => {
+                core.note_failure(self, &error);
+                for (ticket, request) in reads {
+                    let error = ErrorCode::CoordinatorNotAvailable;
+                    let answer = Request::OffsetFetch(request).refused(error);
+                    core.answer(turn.now, &self.id, ticket, answer);
+                }
+                self.check_next(core);
+            }
+        }
+    }
+
+    /// Gives back whatever claim there is and stops what runs under it.
+    pub(super) fn give_claims_back(&mut self, core: &mut Core) {
+        let (claim, previous) = match &self.store {
+            Store::Unloaded { previous } => (None, previous.clone()),
+            Store::Loading { claim, previous } => (Some(claim.clone()), previous.clone()),
+            Store::Ready { claim, .. } | Store::Unreadable { claim, .. } => {
+                (Some(claim.clone()), None)
+            }
+            Store::Gone => (None, None),
+        };
+        for claim in claim.into_iter().chain(previous) {
+            claim.abandon();
+            core.jobs.push(Job::Relinquish { claim });
+        }
+    }
+}
+
+impl Core {
+    fn note_failure(&mut self, entry: &Entry, error: &VolumeError) {
+        self.notes.push(Note::VolumeFailed {
+            group: entry.id.clone(),
+            operation: error.operation,
+            reason: error.source.to_string(),
+        });
+    }
+}

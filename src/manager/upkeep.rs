@@ -1,0 +1,213 @@
+//! What time brings: polls of the assignment, timers of groups, retention, idle groups, requests that
+//! have waited long enough.
+//!
+//! One set of alarms serves all entries, so that a tick costs what is due and not what there is.
+
+use std::collections::BTreeSet;
+
+use super::{
+    Core, Manager, Turn,
+    entry::{Entry, Queued, Store},
+    job::Job,
+};
+use crate::{
+    api::{ErrorCode, Request, Response},
+    config::Config,
+    group::Ticket,
+    ids::GroupId,
+    note::Note,
+    offset_store::batch::Change,
+    ports::Instant,
+};
+
+/// When the broker's own duties are due.
+pub(super) struct Poll {
+    /// When `assignment.json` and the lease are read next.
+    next: Instant,
+    assignment_under_way: bool,
+    lease_under_way: bool,
+    /// Whether the log has been told that the view is stale.
+    pub(super) stale: bool,
+    next_retention: Instant,
+    /// ListGroups requests whose survey is under way.
+    pub(super) listing: BTreeSet<Ticket>,
+}
+
+impl Poll {
+    pub(super) fn new(now: Instant, config: &Config) -> Self {
+        Self {
+            next: now,
+            assignment_under_way: false,
+            lease_under_way: false,
+            stale: false,
+            next_retention: now + config.offsets.retention_check_interval,
+            listing: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn assignment_read(&mut self) {
+        self.assignment_under_way = false;
+    }
+
+    pub(super) fn lease_read(&mut self) {
+        self.lease_under_way = false;
+    }
+}
+
+impl Manager {
+    /// When [`tick`](Self::tick) has something to do.
+    pub(crate) fn deadline(&self) -> Instant {
+        let core = &self.core;
+        let timers = core.timers.first().map(|(at, _)| *at);
+        let patience = core.patience.front().map(|(until, _, _)| *until);
+        let stale = (!core.poll.stale).then(|| core.coordinator.stale_at());
+        let duties = [core.poll.next, core.poll.next_retention];
+        let others = timers.into_iter().chain(patience).chain(stale);
+        others.chain(duties).min().expect("there are always duties")
+    }
+
+    /// Does what is due.
+    pub(crate) fn tick(&mut self, turn: &Turn<'_>) {
+        self.core.poll_cluster(turn);
+        while let Some((at, group)) = self.core.timers.first().cloned()
+            && at <= turn.now
+        {
+            self.with_entry(&group, turn, |entry, core| entry.tick(core, turn));
+        }
+        while let Some((until, ticket, group)) = self.core.patience.front().cloned()
+            && until <= turn.now
+        {
+            self.core.patience.pop_front();
+            match group {
+                Some(group) => self.with_entry(&group, turn, |it, core| it.give_up(core, turn, ticket)),
+                None => self.core.give_up_listing(ticket),
+            }
+        }
+        if self.core.poll.next_retention <= turn.now {
+            self.core.poll.next_retention =
+                turn.now + self.core.config.offsets.retention_check_interval;
+            self.retention(turn);
+        }
+    }
+
+    /// Looks for offsets to expire, in memory and on the volume.
+    fn retention(&mut self, turn: &Turn<'_>) {
+        if !self.core.coordinator.is_fresh(turn.now) {
+            return;
+        }
+        let groups: Vec<_> = self.entries.keys().cloned().collect();
+        for group in groups {
+            self.with_entry(&group, turn, |entry, core| entry.expire(core, turn));
+        }
+        self.core.jobs.push(Job::FindOverdue {
+            wanted: self.core.wanted(),
+            unix_ms: turn.unix_ms,
+            config: self.core.config.offsets.clone(),
+        });
+    }
+
+    /// These groups are on the volume and have outlived their retention, it seems: takes over those
+    /// that are not in memory, which decides.
+    pub(super) fn overdue(&mut self, turn: &Turn<'_>, groups: Vec<GroupId>) {
+        for group in groups {
+            if self.entries.contains_key(&group) || !self.core.coordinator.serves(turn.now, &group) {
+                continue;
+            }
+            self.core.serials += 1;
+            let entry = Entry::new(group.clone(), self.core.serials, turn.now);
+            self.entries.insert(group.clone(), entry);
+            self.with_entry(&group, turn, |entry, core| entry.load(core));
+        }
+    }
+}
+
+impl Core {
+    fn poll_cluster(&mut self, turn: &Turn<'_>) {
+        if !self.coordinator.is_fresh(turn.now) && !self.poll.stale {
+            self.poll.stale = true;
+            self.notes.push(Note::ViewStale);
+        }
+        if self.poll.next > turn.now {
+            return;
+        }
+        self.poll.next = turn.now + self.config.poll_interval;
+        // A read that hangs is not repeated: its outcome counts from when it began.
+        if !self.poll.lease_under_way {
+            self.poll.lease_under_way = true;
+            self.jobs.push(Job::ReadLease);
+        }
+        if !self.poll.assignment_under_way {
+            self.poll.assignment_under_way = true;
+            self.jobs.push(Job::ReadAssignment);
+        }
+    }
+
+    fn give_up_listing(&mut self, ticket: Ticket) {
+        if self.poll.listing.remove(&ticket) {
+            let error = ErrorCode::CoordinatorNotAvailable;
+            let refused = Request::ListGroups { states: Vec::new() }.refused(error);
+            self.outbox.push((ticket, refused));
+        }
+    }
+}
+
+impl Entry {
+    fn tick(&mut self, core: &mut Core, turn: &Turn<'_>) {
+        self.on_group(core, turn, |group, cx| group.tick(cx));
+        if self.is_idle() && self.used_at + core.config.idle_max <= turn.now {
+            self.put_away(core, turn);
+        }
+    }
+
+    /// Leaves memory to the groups that are in use.
+    fn put_away(&mut self, core: &mut Core, turn: &Turn<'_>) {
+        if let Store::Ready { file, .. } = &self.store
+            && !file.is_empty()
+            && file.empty_since != self.empty_since
+        {
+            // Retention counts from it, so it must not go with the memory.
+            self.used_at = turn.now;
+            let touch = Queued { ticket: None, what: Change::Touch, answer: None, by: None };
+            self.queue.push_back(touch);
+            self.write_next(core, turn);
+            return;
+        }
+        core.notes.push(Note::Idle { group: self.id.clone() });
+        self.drop_group(core, turn);
+    }
+
+    /// `ticket` has waited for the volume long enough; what it asked for may happen all the same.
+    fn give_up(&mut self, core: &mut Core, turn: &Turn<'_>, ticket: Ticket) {
+        if let Some(at) = self.waiting.iter().position(|(it, _)| *it == ticket) {
+            let (_, request) = self.waiting.remove(at).expect("it was found there");
+            let answer = request.refused(ErrorCode::CoordinatorLoadInProgress);
+            core.answer(turn.now, &self.id, ticket, answer);
+            return;
+        }
+        let checking = self.checking.iter_mut().flatten().map(|it| it.0);
+        if self.reads.iter().map(|it| it.0).chain(checking).any(|it| it == ticket) {
+            self.reads.retain(|it| it.0 != ticket);
+            if let Some(checking) = &mut self.checking {
+                checking.retain(|it| it.0 != ticket);
+            }
+            // REQUEST_TIMED_OUT is no answer to OffsetFetch (KAFKA-17267).
+            let error = ErrorCode::CoordinatorNotAvailable;
+            let refused = crate::api::OffsetFetchResponse::refused(error);
+            core.answer(turn.now, &self.id, ticket, Response::OffsetFetch(refused));
+            return;
+        }
+        // A change that has not begun must not happen behind the client's back.
+        if let Some(at) = self.queue.iter().position(|it| it.ticket == Some(ticket)) {
+            let change = self.queue.remove(at).expect("it was found there");
+            change.answer(core, turn, &self.id, Err(ErrorCode::RequestTimedOut));
+            return;
+        }
+        let writing = self.writing.iter_mut().flat_map(|it| &mut it.changes);
+        if let Some(change) = writing.into_iter().find(|it| it.ticket == Some(ticket)) {
+            let answer = change.answer.take().expect("who waits gets an answer");
+            change.ticket = None;
+            let answer = answer.with_error(ErrorCode::RequestTimedOut);
+            core.answer(turn.now, &self.id, ticket, answer);
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! The protocol by which exactly one broker may publish a group's file.
+//!
+//! Rename can't compare-and-swap and a lock does not survive a paused holder, so the right to publish
+//! is a directory: `.claims/<group>/<epoch>.<version>.<broker>.<incarnation>.<reign>`. A new owner
+//! removes every other claim before it reads the file; a publish is a rename out of the claim's
+//! directory and fails if that is gone. So a publish either happens before its claim's removal, and
+//! then the new owner reads it, or not at all. Nobody waits, and a holder that was paused for an hour
+//! can do no harm. A name is never used twice: a write that is staged in one reign and arrives late
+//! finds no home in the next.
+//!
+//! Each function here is one sequence of volume operations and may stop after any of them. Nothing
+//! here decides when it runs or what it means for clients; that is `manager.rs`.
+
+use std::{
+    io::{self, ErrorKind},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use super::{
+    CLAIMS_DIR, OFFSETS_DIR,
+    file::{BadFile, OffsetFile},
+    file_name,
+};
+use crate::{
+    assignment::ViewId,
+    ids::{BrokerId, GroupId},
+    ports::Volume,
+};
+
+/// Where a group's file and claims are.
+#[derive(Debug)]
+pub struct Paths {
+    group: GroupId,
+    file: String,
+    claims: String,
+}
+
+impl Paths {
+    /// The paths of `group`.
+    pub fn new(group: &GroupId) -> Self {
+        let name = file_name::encode(group);
+        Self {
+            group: group.clone(),
+            file: format!("{OFFSETS_DIR}/{name}.json"),
+            claims: format!("{CLAIMS_DIR}/{name}"),
+        }
+    }
+}
+
+/// What makes a claim's name unique, and old or new.
+#[derive(Clone, Debug)]
+pub struct ClaimId<'a> {
+    /// The view under which the claim is made.
+    pub view: ViewId,
+    /// Who makes it.
+    pub broker: &'a BrokerId,
+    /// Which life of the broker: random.
+    pub incarnation: u128,
+    /// Which take-over in that life.
+    pub reign: u64,
+}
+
+/// A claim, held until somebody removes its directory.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    paths: Arc<Paths>,
+    name: Arc<str>,
+    /// Set when nobody wants the outcome any more: stop at the next operation.
+    abandoned: Arc<AtomicBool>,
+}
+
+/// The volume failed at an operation; whether it happened is unknown.
+#[derive(Debug)]
+pub struct VolumeError {
+    /// For example `rename`.
+    pub operation: &'static str,
+    /// The volume's words.
+    pub source: io::Error,
+}
+
+/// What became of a take-over.
+#[derive(Debug)]
+pub enum TakeOver {
+    /// The claim is held and this is what the file says.
+    Owned {
+        /// The file's content.
+        file: OffsetFile,
+        /// How many claims had to go.
+        removed: usize,
+        /// Whether the claim that this broker held before was still there: then nobody else can
+        /// have owned the group in between.
+        unbroken: bool,
+    },
+    /// The claim is held but the file is no offset file.
+    Unreadable(BadFile),
+    /// There is a newer claim, or somebody removed this one.
+    Fenced,
+    /// The volume failed, or nobody wants the outcome any more.
+    Failed {
+        /// Where.
+        error: VolumeError,
+        /// Whether this claim was seen to stand beside the one held before.
+        unbroken: bool,
+    },
+}
+
+/// What became of an operation under a claim.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It happened, durably.
+    Done,
+    /// The claim is gone; nothing happened. Says during which operation that was seen.
+    Fenced(&'static str),
+    /// The volume failed before anything happened that others can see; the claim is as good as
+    /// before.
+    Failed(VolumeError),
+    /// The volume failed and it may have happened, or happen yet: this claim must not be used for
+    /// another change, or the late one could undo it.
+    InDoubt(VolumeError),
+}
+
+fn at(operation: &'static str) -> impl Fn(io::Error) -> VolumeError {
+    move |source| VolumeError { operation, source }
+}
+
+/// Success, or the absence that some race made harmless.
+fn tolerate(kind: ErrorKind, result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == kind => Ok(()),
+        other => other,
+    }
+}
+
+impl Claim {
+    /// A claim that is not made yet.
+    pub fn new(paths: Arc<Paths>, id: &ClaimId<'_>) -> Self {
+        let ViewId { epoch, version } = id.view;
+        let broker = file_name::encode(&GroupId::from(id.broker.as_str()));
+        let name = format!("{epoch}.{version}.{broker}.{:032x}.{}", id.incarnation, id.reign);
+        Self { paths, name: name.into(), abandoned: Arc::default() }
+    }
+
+    /// Nobody wants the outcome of what runs under this claim any more.
+    pub fn abandon(&self) {
+        self.abandoned.store(true, Ordering::Release);
+    }
+
+    fn go_on(&self) -> Result<(), VolumeError> {
+        if self.abandoned.load(Ordering::Acquire) {
+            return Err(VolumeError {
+                operation: "abandoned",
+                source: ErrorKind::Interrupted.into(),
+            });
+        }
+        Ok(())
+    }
+
+    fn dir(&self) -> String {
+        self.dir_of(&self.name)
+    }
+
+    fn dir_of(&self, name: &str) -> String {
+        format!("{}/{name}", self.paths.claims)
+    }
+
+    /// Where the `nth` publish of this claim is staged. Each has a name of its own, so that a write
+    /// which fails and arrives late all the same can't land in a later one.
+    fn staged(&self, nth: u64) -> String {
+        format!("{}/{}/{nth}", self.paths.claims, self.name)
+    }
+
+    /// Makes the claim, removes every other, and reads the file. `previous` is the claim that this
+    /// broker held on the group before, if its members are still in memory.
+    pub async fn take_over(&self, volume: &impl Volume, previous: Option<&Self>) -> TakeOver {
+        let mut unbroken = None;
+        match self.try_take_over(volume, previous, &mut unbroken).await {
+            Ok(outcome) => outcome,
+            Err(error) => TakeOver::Failed { error, unbroken: unbroken == Some(true) },
+        }
+    }
+
+    async fn try_take_over(
+        &self,
+        volume: &impl Volume,
+        previous: Option<&Self>,
+        unbroken: &mut Option<bool>,
+    ) -> Result<TakeOver, VolumeError> {
+        self.make(volume).await?;
+        let Some(removed) = self.remove_others(volume, previous, unbroken).await? else {
+            return Ok(TakeOver::Fenced);
+        };
+        let unbroken = *unbroken == Some(true);
+        if removed > 0 {
+            // A removal that the volume forgets would give a fenced broker its right back.
+            volume.sync_dir(&self.paths.claims).await.map_err(at("sync claims"))?;
+        }
+        self.go_on()?;
+        let content = match volume.read(&self.paths.file).await {
+            Ok(content) => Some(content),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(source) => return Err(VolumeError { operation: "read", source }),
+        };
+        // The last owner may have died between its rename and making that durable; what is served
+        // from here on must not be taken back.
+        volume.sync_dir(OFFSETS_DIR).await.map_err(at("sync directory"))?;
+        let parsed = content.map(|content| OffsetFile::parse(&self.paths.group, &content));
+        Ok(match parsed.transpose() {
+            Ok(file) => TakeOver::Owned { file: file.unwrap_or_default(), removed, unbroken },
+            Err(bad) => TakeOver::Unreadable(bad),
+        })
+    }
+
+    /// Creates the claim's directory, and those above it the first time.
+    async fn make(&self, volume: &impl Volume) -> Result<(), VolumeError> {
+        let dir = self.dir();
+        loop {
+            self.go_on()?;
+            match volume.create_dir(&dir).await {
+                Ok(()) => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(source) => return Err(VolumeError { operation: "claim", source }),
+            }
+            for parent in [OFFSETS_DIR, CLAIMS_DIR, &self.paths.claims] {
+                tolerate(ErrorKind::AlreadyExists, volume.create_dir(parent).await)
+                    .map_err(at("create directory"))?;
+            }
+        }
+    }
+
+    /// Removes older and equal claims until none is left. Returns how many there were, `None` if
+    /// fenced; notes in `unbroken` whether `previous` was among them at first sight.
+    async fn remove_others(
+        &self,
+        volume: &impl Volume,
+        previous: Option<&Self>,
+        unbroken: &mut Option<bool>,
+    ) -> Result<Option<usize>, VolumeError> {
+        let mine = view_of(&self.name);
+        let mut removed = 0;
+        loop {
+            let names = match volume.list(&self.paths.claims).await {
+                Ok(names) => names,
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+                Err(source) => return Err(VolumeError { operation: "list claims", source }),
+            };
+            self.go_on()?;
+            let is_previous = |name: &String| previous.is_some_and(|it| *it.name == **name);
+            unbroken.get_or_insert_with(|| names.iter().any(is_previous));
+            if !names.iter().any(|name| **name == *self.name) {
+                return Ok(None);
+            }
+            if names.iter().any(|name| view_of(name) > mine) {
+                self.remove(volume, &self.name).await?;
+                return Ok(None);
+            }
+            if names.len() == 1 {
+                return Ok(Some(removed));
+            }
+            for name in names.iter().filter(|name| ***name != *self.name) {
+                self.go_on()?;
+                self.remove(volume, name).await?;
+                removed += 1;
+            }
+        }
+    }
+
+    /// Removes one claim of the group: entries first, then the directory. Its holder may stage
+    /// another write in between; then the directory stays for the next round.
+    async fn remove(&self, volume: &impl Volume, name: &str) -> Result<(), VolumeError> {
+        let dir = self.dir_of(name);
+        let entries = match volume.list(&dir).await {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(source) => return Err(VolumeError { operation: "list claim", source }),
+        };
+        for entry in entries {
+            let path = format!("{dir}/{entry}");
+            tolerate(ErrorKind::NotFound, volume.remove_file(&path).await)
+                .map_err(at("empty claim"))?;
+        }
+        let result = tolerate(ErrorKind::NotFound, volume.remove_dir(&dir).await);
+        tolerate(ErrorKind::DirectoryNotEmpty, result).map_err(at("remove claim"))
+    }
+
+    /// Makes `content` the group's file, if the claim still stands. `nth` counts the changes made
+    /// under this claim.
+    pub async fn publish(&self, volume: &impl Volume, nth: u64, content: Vec<u8>) -> Outcome {
+        outcome(self.try_publish(volume, nth, content).await)
+    }
+
+    async fn try_publish(
+        &self,
+        volume: &impl Volume,
+        nth: u64,
+        content: Vec<u8>,
+    ) -> Result<(), Stop> {
+        let staged = self.staged(nth);
+        self.go_on().map_err(Stop::Untouched)?;
+        fenced("write", volume.write(&staged, content).await)?;
+        self.go_on().map_err(Stop::Untouched)?;
+        fenced("sync", volume.sync(&staged).await)?;
+        self.go_on().map_err(Stop::Untouched)?;
+        match fenced("rename", volume.rename(&staged, &self.paths.file).await) {
+            Err(Stop::Untouched(error)) => return Err(Stop::InDoubt(error)),
+            other => other?,
+        }
+        volume.sync_dir(OFFSETS_DIR).await.map_err(at("sync directory"))?;
+        Ok(())
+    }
+
+    /// Removes the group's file, if the claim still stands: it is moved into the claim first, since
+    /// only a rename is refused when the claim is gone.
+    pub async fn delete(&self, volume: &impl Volume, nth: u64) -> Outcome {
+        outcome(self.try_delete(volume, nth).await)
+    }
+
+    async fn try_delete(&self, volume: &impl Volume, nth: u64) -> Result<(), Stop> {
+        let staged = self.staged(nth);
+        self.go_on().map_err(Stop::Untouched)?;
+        match volume.rename(&self.paths.file, &staged).await {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                // Either there is no file or no claim.
+                return self.try_check(volume).await;
+            }
+            Err(source) => return Err(Stop::InDoubt(VolumeError { operation: "rename", source })),
+        }
+        volume.sync_dir(OFFSETS_DIR).await.map_err(at("sync directory"))?;
+        tolerate(ErrorKind::NotFound, volume.remove_file(&staged).await).map_err(at("remove"))?;
+        Ok(())
+    }
+
+    /// Whether the claim still stands, asked of the volume.
+    pub async fn check(&self, volume: &impl Volume) -> Outcome {
+        outcome(self.try_check(volume).await)
+    }
+
+    async fn try_check(&self, volume: &impl Volume) -> Result<(), Stop> {
+        let exists = volume.exists(&self.dir()).await.map_err(at("check claim"));
+        match exists.map_err(Stop::Untouched)? {
+            true => Ok(()),
+            false => Err(Stop::Fenced("read")),
+        }
+    }
+
+    /// Gives the claim back. Failing is harmless: the next owner removes what is left.
+    pub async fn relinquish(&self, volume: &impl Volume) {
+        if self.remove(volume, &self.name).await.is_ok() {
+            // Another claim keeps the directory; without any, it must not pile up.
+            let _ = volume.remove_dir(&self.paths.claims).await;
+        }
+    }
+}
+
+/// Why an operation under a claim did not finish.
+enum Stop {
+    Fenced(&'static str),
+    /// Before anything that others can see.
+    Untouched(VolumeError),
+    /// At or behind the rename: it may have happened, or happen yet.
+    InDoubt(VolumeError),
+}
+
+impl From<VolumeError> for Stop {
+    fn from(error: VolumeError) -> Self {
+        Self::InDoubt(error)
+    }
+}
+
+fn outcome(result: Result<(), Stop>) -> Outcome {
+    match result {
+        Ok(()) => Outcome::Done,
+        Err(Stop::Fenced(during)) => Outcome::Fenced(during),
+        Err(Stop::Untouched(error)) => Outcome::Failed(error),
+        Err(Stop::InDoubt(error)) => Outcome::InDoubt(error),
+    }
+}
+
+/// Inside a claim's directory, "not found" means that the directory was emptied or removed.
+fn fenced(operation: &'static str, result: io::Result<()>) -> Result<(), Stop> {
+    match result {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(Stop::Fenced(operation)),
+        Err(source) => Err(Stop::Untouched(VolumeError { operation, source })),
+    }
+}
+
+/// The view under which a claim was made; a name that is no claim's is older than any.
+fn view_of(name: &str) -> ViewId {
+    let mut fields = name.splitn(3, '.').map(str::parse);
+    match (fields.next(), fields.next()) {
+        (Some(Ok(epoch)), Some(Ok(version))) => ViewId { epoch, version },
+        _ => ViewId { epoch: -1, version: -1 },
+    }
+}
