@@ -29,6 +29,9 @@ pub struct GroupConfig {
     pub initial_rebalance_delay: Duration,
     /// `group.max.size` (KIP-389).
     pub size_max: usize,
+    /// How many member ids a group may have handed out to clients that are in no generation yet, so
+    /// that joining over and over can't exhaust the broker (Kafka has no bound).
+    pub newcomers_max: usize,
     /// How long a new member may wait in its first join phase (a constant in Kafka).
     pub new_member_join_timeout: Duration,
 }
@@ -65,6 +68,7 @@ impl Default for GroupConfig {
             session_timeout_max: Duration::from_mins(30),
             initial_rebalance_delay: Duration::from_secs(3),
             size_max: i32::MAX.unsigned_abs() as usize,
+            newcomers_max: 10_000,
             new_member_join_timeout: Duration::from_mins(5),
         }
     }

@@ -58,6 +58,22 @@ pub struct JoinResponse {
     pub skip_assignment: bool,
 }
 
+impl JoinResponse {
+    /// A refusal; `member_id` is what the client may use from now on.
+    pub fn refused(error: ErrorCode, member_id: MemberId) -> Self {
+        Self {
+            error,
+            member_id,
+            generation: -1,
+            protocol: None,
+            protocol_type: None,
+            leader: "".into(),
+            members: Vec::new(),
+            skip_assignment: false,
+        }
+    }
+}
+
 /// A member as the leader sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JoinMember {
@@ -103,6 +119,13 @@ pub struct SyncResponse {
     pub assignment: Arc<[u8]>,
 }
 
+impl SyncResponse {
+    /// A refusal.
+    pub fn refused(error: ErrorCode) -> Self {
+        Self { error, protocol_type: None, protocol_name: None, assignment: Arc::default() }
+    }
+}
+
 /// Heartbeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeartbeatRequest {
@@ -141,6 +164,13 @@ pub struct LeaveResponse {
     pub error: ErrorCode,
     /// One verdict per member, in the order of the request; empty with an error.
     pub members: Vec<LeftMember>,
+}
+
+impl LeaveResponse {
+    /// A refusal of the whole request.
+    pub fn refused(error: ErrorCode) -> Self {
+        Self { error, members: Vec::new() }
+    }
 }
 
 /// What became of one member that wanted to leave.
