@@ -7,13 +7,13 @@
 use std::{
     collections::BTreeMap,
     future::poll_fn,
-    pin::{Pin, pin},
-    sync::{Arc, Mutex, MutexGuard},
+    pin::Pin,
+    sync::{Mutex, MutexGuard},
     task::{Context, Poll},
     time::Duration,
 };
 
-use futures_util::{FutureExt, StreamExt, future::join_all, stream::FuturesUnordered, task::AtomicWaker};
+use futures_util::{StreamExt, future::join_all, stream::FuturesUnordered, task::AtomicWaker};
 use tokio::sync::oneshot;
 
 use crate::{
@@ -80,13 +80,8 @@ impl<H: Host> Broker<H> {
     pub fn new(id: BrokerId, config: Config, host: H) -> Self {
         let now = host.clock().now();
         let manager = Manager::new(id, host.entropy().random(), now, config);
-        let state = State {
-            manager,
-            tickets: 0,
-            callers: BTreeMap::new(),
-            alarm: now,
-            closing: false,
-        };
+        let state =
+            State { manager, tickets: 0, callers: BTreeMap::new(), alarm: now, closing: false };
         Self { host, state: Mutex::new(state), waker: AtomicWaker::new() }
     }
 
@@ -105,12 +100,14 @@ impl<H: Host> Broker<H> {
             }
             Request::DeleteGroups { groups } => {
                 let single = |group| Request::DeleteGroups { groups: vec![group] };
-                let answers = join_all(groups.into_iter().map(|it| self.call_one(single(it)))).await;
+                let answers =
+                    join_all(groups.into_iter().map(|it| self.call_one(single(it)))).await;
                 Response::DeleteGroups(answers.into_iter().flat_map(deleted).collect())
             }
             Request::DescribeGroups { groups } => {
                 let single = |group| Request::DescribeGroups { groups: vec![group] };
-                let answers = join_all(groups.into_iter().map(|it| self.call_one(single(it)))).await;
+                let answers =
+                    join_all(groups.into_iter().map(|it| self.call_one(single(it)))).await;
                 Response::DescribeGroups(answers.into_iter().flat_map(described).collect())
             }
             other => self.call_one(other).await,
@@ -174,11 +171,11 @@ impl<H: Host> Broker<H> {
                     jobs.push(perform(&self.host, job));
                 }
                 if let Poll::Ready(Some(done)) = jobs.poll_next_unpin(cx) {
-                    self.step(|state, turn| state.manager.complete(turn, done));
+                    self.quiet_step(|state, turn| state.manager.complete(turn, done));
                     continue;
                 }
-                if self.lock().closing && jobs.is_empty() {
-                    return Poll::Ready(());
+                if self.lock().closing {
+                    return if jobs.is_empty() { Poll::Ready(()) } else { Poll::Pending };
                 }
                 if self.sleep(&mut alarm, cx).is_pending() {
                     return Poll::Pending;
@@ -208,7 +205,7 @@ impl<H: Host> Broker<H> {
 
     /// Does what is due and takes what must be done outside.
     fn due(&self) -> Vec<Job> {
-        self.step(|state, turn| {
+        self.quiet_step(|state, turn| {
             if state.manager.deadline() <= turn.now && !state.closing {
                 state.manager.tick(turn);
             }
@@ -241,9 +238,21 @@ impl<H: Host> Broker<H> {
         }
     }
 
-    /// One step of the manager; then its answers and notes go out, and `run` is woken if there is
-    /// something new for it.
+    /// One step of the manager; `run` is woken if there is something new for it.
     fn step<T>(&self, step: impl FnOnce(&mut State, &Turn<'_>) -> T) -> T {
+        let (result, is_news) = self.quiet_step(|state, turn| {
+            let result = step(state, turn);
+            let has_jobs = !state.manager.core().jobs.is_empty();
+            (result, has_jobs || state.manager.deadline() < state.alarm)
+        });
+        if is_news {
+            self.waker.wake();
+        }
+        result
+    }
+
+    /// One step of the manager, by `run` itself; then its answers and notes go out.
+    fn quiet_step<T>(&self, step: impl FnOnce(&mut State, &Turn<'_>) -> T) -> T {
         let random = || self.host.entropy().random();
         let turn = Turn {
             now: self.host.clock().now(),
@@ -259,14 +268,9 @@ impl<H: Host> Broker<H> {
             }
         }
         let notes: Vec<Note> = std::mem::take(&mut state.manager.core().notes);
-        let is_news =
-            !state.manager.core().jobs.is_empty() || state.manager.deadline() < state.alarm;
         drop(state);
         for note in notes {
             self.host.log().note(note);
-        }
-        if is_news {
-            self.waker.wake();
         }
         result
     }

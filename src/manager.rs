@@ -44,7 +44,7 @@ mod offsets;
 mod storage;
 mod upkeep;
 
-pub(crate) use job::{Done, Job};
+pub(crate) use job::{Done, Job, perform};
 
 /// What the outside gives to every step.
 pub(crate) struct Turn<'a> {
@@ -183,7 +183,9 @@ impl Manager {
             Done::Overdue(groups) => self.overdue(turn, groups),
             Done::Relinquished => {}
             Done::TookOver { group, serial, outcome } => {
-                self.with_serial(&group, serial, turn, |it, core| it.took_over(core, turn, outcome));
+                self.with_serial(&group, serial, turn, |it, core| {
+                    it.took_over(core, turn, outcome)
+                });
             }
             Done::Changed { group, serial, outcome } => {
                 self.with_serial(&group, serial, turn, |it, core| it.changed(core, turn, outcome));

@@ -1,8 +1,8 @@
 //! Turning requests into refusals and answers into errors, in the shape each API has for that.
 
 use super::{
-    DescribedGroup, ErrorCode, FoundCoordinator, JoinResponse, LeaveResponse,
-    OffsetDeleteResponse, OffsetFetchResponse, Request, Response, SyncResponse,
+    DescribedGroup, ErrorCode, FoundCoordinator, JoinResponse, LeaveResponse, OffsetDeleteResponse,
+    OffsetFetchResponse, Request, Response, SyncResponse,
 };
 use crate::ids::GroupId;
 
@@ -98,9 +98,9 @@ impl Response {
             Self::SyncGroup(_) => Self::SyncGroup(SyncResponse::refused(error)),
             Self::Heartbeat(_) => Self::Heartbeat(error),
             Self::LeaveGroup(_) => Self::LeaveGroup(LeaveResponse::refused(error)),
-            Self::OffsetCommit(partitions) => {
-                Self::OffsetCommit(partitions.into_iter().map(|(it, old)| (it, worse(old))).collect())
-            }
+            Self::OffsetCommit(partitions) => Self::OffsetCommit(
+                partitions.into_iter().map(|(it, old)| (it, worse(old))).collect(),
+            ),
             Self::OffsetFetch(_) => Self::OffsetFetch(OffsetFetchResponse::refused(error)),
             Self::OffsetDelete(_) => Self::OffsetDelete(OffsetDeleteResponse::refused(error)),
             Self::DeleteGroups(groups) => {

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{Core, Manager, Turn, entry::Entry, job::{Job, Wanted}};
+use super::{
+    Core, Manager, Turn,
+    entry::Entry,
+    job::{Job, Wanted},
+};
 use crate::{
-    api::{
-        DescribedGroup, ErrorCode, FoundCoordinator, KeyType, ListedGroup, Request, Response,
-    },
+    api::{DescribedGroup, ErrorCode, FoundCoordinator, KeyType, ListedGroup, Request, Response},
     group::{State, Ticket},
     offset_store::survey::Surveyed,
     ports::{Instant, Peers},
@@ -72,9 +74,12 @@ impl Manager {
             self.core.outbox.push((ticket, refused));
             return;
         };
-        let in_memory = self.entries.values().filter_map(|entry| Some(entry.group.as_ref()?.list()));
+        let in_memory =
+            self.entries.values().filter_map(|entry| Some(entry.group.as_ref()?.list()));
         let is_known = |it: &Surveyed<_>| {
-            self.entries.get(&it.group).is_some_and(|entry| entry.group.is_some() || entry.is_ready())
+            self.entries
+                .get(&it.group)
+                .is_some_and(|entry| entry.group.is_some() || entry.is_ready())
         };
         let on_volume = cold.into_iter().filter(|it| !is_known(it)).map(|it| ListedGroup {
             group: it.group,

@@ -4,7 +4,10 @@
 //! memory only, so a request that names a member never creates or loads a group: the member is
 //! unknown.
 
-use super::{Core, Turn, entry::{Entry, Store}};
+use super::{
+    Core, Turn,
+    entry::{Entry, Store},
+};
 use crate::{
     api::{
         ErrorCode, HeartbeatRequest, JoinRequest, JoinResponse, LeaveRequest, LeaveResponse,

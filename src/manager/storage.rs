@@ -104,8 +104,7 @@ impl Entry {
     }
 
     fn quarantine(&mut self, core: &mut Core, turn: &Turn<'_>, claim: Claim, bad: &BadFile) {
-        core.notes
-            .push(Note::Quarantined { group: self.id.clone(), reason: bad.to_string() });
+        core.notes.push(Note::Quarantined { group: self.id.clone(), reason: bad.to_string() });
         let until = turn.now + core.config.poll_interval;
         self.store = Store::Unreadable { claim, until };
         self.refuse_all(core, turn, ErrorCode::CoordinatorNotAvailable);
@@ -172,9 +171,10 @@ impl Entry {
     /// A group without members and offsets is no group. One that got members while its deletion was
     /// written stays.
     fn vanish(&mut self, core: &mut Core, turn: &Turn<'_>) {
-        let deleted = self.group.as_mut().map(|group| {
-            core.on_group(turn, group, |group, cx| group.delete(cx))
-        });
+        let deleted = self
+            .group
+            .as_mut()
+            .map(|group| core.on_group(turn, group, |group, cx| group.delete(cx)));
         if let Some(Ok(())) = deleted {
             self.group = None;
             self.empty_since = None;

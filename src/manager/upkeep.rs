@@ -79,7 +79,9 @@ impl Manager {
         {
             self.core.patience.pop_front();
             match group {
-                Some(group) => self.with_entry(&group, turn, |it, core| it.give_up(core, turn, ticket)),
+                Some(group) => {
+                    self.with_entry(&group, turn, |it, core| it.give_up(core, turn, ticket))
+                }
                 None => self.core.give_up_listing(ticket),
             }
         }
@@ -110,7 +112,8 @@ impl Manager {
     /// that are not in memory, which decides.
     pub(super) fn overdue(&mut self, turn: &Turn<'_>, groups: Vec<GroupId>) {
         for group in groups {
-            if self.entries.contains_key(&group) || !self.core.coordinator.serves(turn.now, &group) {
+            if self.entries.contains_key(&group) || !self.core.coordinator.serves(turn.now, &group)
+            {
                 continue;
             }
             self.core.serials += 1;

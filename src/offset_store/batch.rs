@@ -134,8 +134,7 @@ mod tests {
 
     fn commit(file: &mut OffsetFile, topic: &str, now_ms: i64, expires_ms: Option<i64>) {
         let partition = TopicPartition::new(topic, 0);
-        let commit =
-            CommitOffset { partition, offset: 1, leader_epoch: -1, metadata: "".into() };
+        let commit = CommitOffset { partition, offset: 1, leader_epoch: -1, metadata: "".into() };
         apply(file, &Change::Commit { offsets: vec![commit], now_ms, expires_ms });
     }
 

@@ -206,9 +206,11 @@ impl Serialize for Envelope<'_> {
             (!it.metadata.is_empty()).then(|| Arc::clone(&it.metadata))
         });
         metadata.write(&mut map, key::METADATA)?;
-        let epochs = Column(file, |it: &Committed| (it.leader_epoch >= 0).then_some(it.leader_epoch));
+        let epochs =
+            Column(file, |it: &Committed| (it.leader_epoch >= 0).then_some(it.leader_epoch));
         epochs.write(&mut map, key::LEADER_EPOCHS)?;
-        let committed = Column(file, |it: &Committed| (it.committed_ms != 0).then_some(it.committed_ms));
+        let committed =
+            Column(file, |it: &Committed| (it.committed_ms != 0).then_some(it.committed_ms));
         committed.write(&mut map, key::COMMITTED)?;
         Column(file, |it: &Committed| it.expires_ms).write(&mut map, key::EXPIRES)?;
         if let Some(protocol_type) = &file.protocol_type {
@@ -240,9 +242,10 @@ impl<T: Serialize, F: Fn(&Committed) -> Option<T>> Column<'_, F> {
 
 impl<T: Serialize, F: Fn(&Committed) -> Option<T>> Serialize for Column<'_, F> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let entries = self.0.offsets.iter().filter_map(|(partition, committed)| {
-            Some((KeyText(partition), (self.1)(committed)?))
-        });
+        let entries =
+            self.0.offsets.iter().filter_map(|(partition, committed)| {
+                Some((KeyText(partition), (self.1)(committed)?))
+            });
         serializer.collect_map(entries)
     }
 }

@@ -55,8 +55,12 @@ pub async fn survey<T>(
             Some(Surveyed { group, what: pick(&file)? })
         }
     };
-    let mut found: Vec<_> =
-        stream::iter(files).map(read).buffered(CONCURRENCY).filter_map(async |it| it).collect().await;
+    let mut found: Vec<_> = stream::iter(files)
+        .map(read)
+        .buffered(CONCURRENCY)
+        .filter_map(async |it| it)
+        .collect()
+        .await;
     found.sort_by(|a: &Surveyed<T>, b| a.group.cmp(&b.group));
     Ok(found)
 }

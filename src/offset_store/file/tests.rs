@@ -42,9 +42,8 @@ fn a_full_file_survives_a_round_trip() {
 
 #[test]
 fn the_kaas_envelope_is_read_and_foreign_keys_survive() {
-    let file =
-        parse(r#"{"offsets":{"t/0":5,"t/10":6},"metadata":{"t/0":"m"},"x":[1,{"y":null}]}"#)
-            .unwrap();
+    let file = parse(r#"{"offsets":{"t/0":5,"t/10":6},"metadata":{"t/0":"m"},"x":[1,{"y":null}]}"#)
+        .unwrap();
     assert_eq!((offset(&file, "t", 0), offset(&file, "t", 10)), (5, 6));
     let rewritten = text(&file);
     assert!(rewritten.contains(r#""x":[1,{"y":null}]"#), "{rewritten}");
