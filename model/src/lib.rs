@@ -4,10 +4,20 @@
 //! event, to a [`Model`], which keeps just enough of it to judge, and says in sentences what broke. It knows nothing of
 //! the code it judges, shares no type and no line with it, and depends on no other crate.
 
+mod ending;
 mod event;
+mod generations;
 mod ledger;
+mod listing;
+mod memory;
 mod model;
+mod offsets;
+mod ownership;
 mod promise;
+mod replies;
+pub mod routing;
+mod sight;
+mod volume;
 
 pub use event::{Event, Health, Held, Kind, Micros, Name, Outcome, ViewId, What};
 pub use model::Model;
