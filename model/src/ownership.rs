@@ -164,8 +164,12 @@ impl Ownership {
             let Some(last) = self.of(kind).get(key) else { return told };
             told.push(format!("{key} was last seen with {} at {}", last.owner, last.at));
             let newest = shown.first().and_then(|span| world.view(span.view));
-            if let (Some(then), Some(newest)) = (world.view(last.view), newest) {
-                told.push(then.differences(newest, kind, key));
+            match (world.view(last.view), newest) {
+                (Some(then), Some(newest)) if then != newest => {
+                    told.push(then.differences(newest, kind, key));
+                }
+                (Some(then), Some(_)) => told.push(format!("that was under {then} too")),
+                (Some(_) | None, _) => {}
             }
             told
         });

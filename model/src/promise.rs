@@ -137,7 +137,7 @@ pub struct Violation {
 /// A line for the violation and one for each sentence.
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} broke for {:?} at {}", self.promise, self.subject, self.at)?;
+        write!(f, "{} broke for {} at {}", self.promise, self.subject, self.at)?;
         for sentence in &self.evidence {
             write!(f, "\n  {sentence}")?;
         }

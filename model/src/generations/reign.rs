@@ -40,7 +40,7 @@ struct Generation {
     first: Option<First>,
     /// Member id to the position at which it was first told.
     told: BTreeMap<Name, u64>,
-    /// The identities that the leader was told, with the time.
+    /// The ids that the leader was told, when it was told any.
     list: Option<BTreeSet<Name>>,
     /// What the leader sent before the first answer, as far as no answer contradicts it.
     offers: Vec<Vec<(Name, Vec<u8>)>>,
@@ -96,10 +96,10 @@ impl Reign {
             return;
         }
         self.one_leader_and_protocol(join, position, ledger);
-        self.listed(join, ledger);
         let generation = self.generations.get_mut(&join.generation);
         let generation = generation.expect("it was looked up or begun above");
         generation.told.entry(join.member.clone()).or_insert(position);
+        self.listed(join, ledger);
     }
 
     pub(super) fn sync_sent(
@@ -224,37 +224,58 @@ impl Reign {
 
     /// The leader's list and who is told the generation must go together.
     fn listed(&mut self, join: Join<'_>, ledger: &mut Ledger) {
-        let identity = self.identity(join.member).clone();
-        let list: BTreeSet<Name> =
-            join.members.iter().map(|member| self.identity(member).clone()).collect();
         let generation = &self.generations[&join.generation];
-        let names =
-            |list: &BTreeSet<Name>| list.iter().map(|name| &**name).collect::<Vec<_>>().join(", ");
-        if join.members.is_empty() {
-            if let Some(known) = generation.list.as_ref().filter(|list| !list.contains(&identity)) {
-                ledger.broke(Promise::GenerationAgreement, join.group, || {
-                    vec![said(join), format!("the leader's list has only {}", names(known))]
-                });
-            }
+        let fresh: BTreeSet<Name> = join.members.iter().cloned().collect();
+        let Some(list) = Some(&fresh).filter(|list| !list.is_empty()).or(generation.list.as_ref())
+        else {
             return;
-        }
-        let told = generation.told.keys().map(|member| self.identity(member));
-        let left_out: BTreeSet<Name> =
-            told.chain([&identity]).filter(|who| !list.contains(*who)).cloned().collect();
+        };
+        let told: BTreeSet<Name> = generation.told.keys().cloned().collect();
+        let left_out = self.left_out(&told, list, generation);
         if !left_out.is_empty() {
             ledger.broke(Promise::GenerationAgreement, join.group, || {
-                let why = format!("the list leaves out {}, told the same", names(&left_out));
-                vec![format!("{}, members {}", said(join), names(&list)), why]
+                let list = words(list);
+                vec![said(join), format!("the leader's list {list} leaves out {left_out}")]
             });
         }
-        if let Some(known) = generation.list.as_ref().filter(|known| **known != list) {
-            ledger.broke(Promise::GenerationAgreement, join.group, || {
-                let why = format!("the list before had {}", names(known));
-                vec![format!("{}, members {}", said(join), names(&list)), why]
-            });
+        let known = generation.list.as_ref().filter(|_| !fresh.is_empty());
+        if let Some(known) = known {
+            let gone = self.left_out(known, &fresh, generation);
+            let new = self.left_out(&fresh, known, generation);
+            if !gone.is_empty() || !new.is_empty() {
+                ledger.broke(Promise::GenerationAgreement, join.group, || {
+                    let lists = format!("members {}, before {}", words(&fresh), words(known));
+                    vec![said(join), lists]
+                });
+            }
         }
-        let generation = self.generations.get_mut(&join.generation);
-        generation.expect("it was just read").list.get_or_insert(list);
+        if !fresh.is_empty() && known.is_none() {
+            let generation = self.generations.get_mut(&join.generation);
+            generation.expect("it was just read").list = Some(fresh);
+        }
+    }
+
+    /// Who of `all` is not in `list`, by identity, as words.
+    ///
+    /// Which static member an id stood for is not known if it was replaced before anybody saw an answer to it. So each
+    /// such id makes up for one static member.
+    fn left_out(
+        &self,
+        all: &BTreeSet<Name>,
+        list: &BTreeSet<Name>,
+        generation: &Generation,
+    ) -> String {
+        let fixed = |id: &&Name| self.instance_of.contains_key(*id);
+        let unseen = |id: &&Name| !fixed(id) && !generation.told.contains_key(*id);
+        let of_all: BTreeSet<&Name> = all.iter().map(|id| self.identity(id)).collect();
+        let of_list: BTreeSet<&Name> = list.iter().map(|id| self.identity(id)).collect();
+        let missing = || all.iter().filter(|id| !of_list.contains(self.identity(id)));
+        let extra = || list.iter().filter(|id| !of_all.contains(self.identity(id)));
+        let strangers = missing().filter(|id| !fixed(id) && !unseen(id));
+        let strangers = strangers
+            .chain(missing().filter(fixed).skip(extra().filter(unseen).count()))
+            .chain(missing().filter(unseen).skip(extra().filter(fixed).count()));
+        words(&strangers.cloned().collect())
     }
 
     /// The answer must be what the leader assigned.
@@ -320,6 +341,10 @@ impl Reign {
             }
         }
     }
+}
+
+fn words(names: &BTreeSet<Name>) -> String {
+    names.iter().map(|name| &**name).collect::<Vec<_>>().join(", ")
 }
 
 /// Who was told what.

@@ -96,22 +96,22 @@ fn overlap(register: &Register, one: &Cluster<'_>, other: &Cluster<'_>) -> Contr
     let begins = [one.last_begin, other.last_begin];
     let mut ops: Vec<&Op> = ends.into_iter().chain(begins).flatten().collect();
     ops.sort_by_key(|op| (op.returned.unwrap_or(u64::MAX), op.invoked));
-    ops.dedup_by_key(|op| op.invoked);
-    let why = "no order of the writes explains these answers: each value would have to hold when \
-               the other does";
-    register.contradiction(&ops, vec![why.to_owned()])
+    told(register, ops)
 }
 
 /// A value that must hold throughout is interrupted by another one.
 fn inside(register: &Register, outer: &Cluster<'_>, inner: &Cluster<'_>) -> Contradiction {
-    let mut ops: Vec<&Op> = Vec::new();
-    ops.extend(outer.first_end);
-    ops.extend(inner.first_end);
-    ops.extend(
-        inner.last_begin.filter(|last| Some(last.invoked) != inner.first_end.map(|op| op.invoked)),
-    );
-    ops.extend(outer.last_begin);
-    let why = "the last of these began after the others had ended, and gives what was already \
-               overwritten";
+    let ops = [outer.first_end, inner.first_end, inner.last_begin, outer.last_begin];
+    told(register, ops.into_iter().flatten().collect())
+}
+
+fn told(register: &Register, mut ops: Vec<&Op>) -> Contradiction {
+    ops.dedup_by_key(|op| op.invoked);
+    let (last, others) = ops.split_last().expect("a zone has operations");
+    let why = if others.iter().all(|op| op.returned.is_some_and(|end| end < last.invoked)) {
+        "the last of these began after the others had ended, and gives what was overwritten"
+    } else {
+        "no order of the writes explains these: each value would have to hold while the other does"
+    };
     register.contradiction(&ops, vec![why.to_owned()])
 }
