@@ -1,0 +1,284 @@
+//! generation-agreement, exclusive-assignment and no-zombie-commit: the history of each group, by reign.
+//!
+//! It follows what brokers answer to JoinGroup and SyncGroup, and which commits with a member identity they accept. A
+//! static member that was replaced keeps its identity under a new id, so everything is compared by identity. How
+//! members are chosen, or when a generation begins, is not judged.
+//!
+//! Always: only the last few reigns of a group and the last few generations of a reign are remembered; a commit that
+//! would need an older one is not judged.
+
+mod reign;
+
+use crate::{
+    event::{Micros, Name, What},
+    ledger::Ledger,
+    promise::Promise,
+};
+use reign::Reign;
+use std::collections::BTreeMap;
+
+/// How many reigns of a group are remembered.
+const REIGNS: usize = 8;
+
+/// A success of JoinGroup.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Join<'a> {
+    pub(crate) broker: &'a Name,
+    pub(crate) group: &'a Name,
+    pub(crate) generation: i32,
+    pub(crate) client: &'a Name,
+    pub(crate) member: &'a Name,
+    pub(crate) instance: Option<&'a Name>,
+    pub(crate) leader: &'a Name,
+    pub(crate) protocol: &'a Name,
+    pub(crate) members: &'a [Name],
+}
+
+/// A success of SyncGroup.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sync<'a> {
+    pub(crate) broker: &'a Name,
+    pub(crate) group: &'a Name,
+    pub(crate) generation: i32,
+    pub(crate) member: &'a Name,
+    pub(crate) assignment: &'a [u8],
+    pub(crate) partitions: &'a [Name],
+}
+
+impl<'a> Join<'a> {
+    /// The event as one, if it is one.
+    pub(crate) fn of(what: &'a What) -> Option<Join<'a>> {
+        let What::JoinAnswered {
+            broker,
+            group,
+            reign: _,
+            generation,
+            client,
+            member,
+            instance,
+            leader,
+            protocol,
+            members,
+        } = what
+        else {
+            return None;
+        };
+        Some(Join {
+            broker,
+            group,
+            generation: *generation,
+            client,
+            member,
+            instance: instance.as_ref(),
+            leader,
+            protocol,
+            members,
+        })
+    }
+}
+
+impl<'a> Sync<'a> {
+    /// The event as one, if it is one.
+    pub(crate) fn of(what: &'a What) -> Option<Sync<'a>> {
+        let What::SyncAnswered {
+            broker,
+            group,
+            reign: _,
+            generation,
+            member,
+            assignment,
+            partitions,
+        } = what
+        else {
+            return None;
+        };
+        Some(Sync { broker, group, generation: *generation, member, assignment, partitions })
+    }
+}
+
+/// The groups, and the commits that wait for their answer.
+#[derive(Debug, Default)]
+pub(crate) struct Generations {
+    groups: BTreeMap<Name, Group>,
+    commits: BTreeMap<u64, Arrival>,
+    /// How many events were observed: the position in the history.
+    position: u64,
+}
+
+#[derive(Debug, Default)]
+struct Group {
+    reigns: BTreeMap<u64, Reign>,
+    client_of: BTreeMap<Name, Name>,
+    /// Reigns up to this one are forgotten.
+    forgotten: Option<u64>,
+}
+
+/// A commit as it reached its broker.
+#[derive(Debug)]
+struct Arrival {
+    broker: Name,
+    group: Name,
+    member: Name,
+    generation: i32,
+    position: u64,
+    at: Micros,
+}
+
+impl Generations {
+    /// One more event of the history.
+    pub(crate) fn step(&mut self) {
+        self.position += 1;
+    }
+
+    /// A client was told a member id.
+    pub(crate) fn issued(
+        &mut self,
+        group: &Name,
+        client: &Name,
+        member: &Name,
+        ledger: &mut Ledger,
+    ) {
+        ledger.check(Promise::GenerationAgreement);
+        let known = &mut self.group(group).client_of;
+        match known.get(member) {
+            Some(first) if first == client => {}
+            Some(first) => {
+                let now = ledger.now();
+                ledger.broke(Promise::GenerationAgreement, group, || {
+                    vec![
+                        format!("{client} was told at {now} that it is member {member} of {group}"),
+                        format!("that id was already given to {first}"),
+                    ]
+                });
+            }
+            None => {
+                known.insert(member.clone(), client.clone());
+            }
+        }
+    }
+
+    pub(crate) fn join_answered(&mut self, reign: u64, join: Join<'_>, ledger: &mut Ledger) {
+        self.issued(join.group, join.client, join.member, ledger);
+        let position = self.position;
+        if let Some(reign) = self.reign(join.group, reign) {
+            reign.joined(join, position, ledger);
+        }
+    }
+
+    pub(crate) fn sync_sent(
+        &mut self,
+        (group, reign, generation): (&Name, u64, i32),
+        member: &Name,
+        assignments: &[(Name, Vec<u8>)],
+    ) {
+        if let Some(reign) = self.reign(group, reign) {
+            reign.sync_sent(generation, member, assignments);
+        }
+    }
+
+    pub(crate) fn sync_answered(&mut self, reign: u64, sync: Sync<'_>, ledger: &mut Ledger) {
+        if let Some(reign) = self.reign(sync.group, reign) {
+            reign.synced(sync, ledger);
+        }
+    }
+
+    pub(crate) fn commit_arrived(
+        &mut self,
+        op: u64,
+        (broker, group): (&Name, &Name),
+        (member, generation): (&Name, i32),
+        at: Micros,
+    ) {
+        let arrival = Arrival {
+            broker: broker.clone(),
+            group: group.clone(),
+            member: member.clone(),
+            generation,
+            position: self.position,
+            at,
+        };
+        self.commits.insert(op, arrival);
+    }
+
+    /// The broker emitted a success for a commit with an identity.
+    pub(crate) fn commit_accepted(&mut self, op: u64, reign: u64, ledger: &mut Ledger) {
+        let Some(arrival) = self.commits.remove(&op) else { return };
+        let nothing = Group::default();
+        let group = self.groups.get(&arrival.group).unwrap_or(&nothing);
+        if group.forgotten.is_some_and(|last| reign <= last) {
+            return;
+        }
+        ledger.check(Promise::NoZombieCommit);
+        let Some(why) = group.zombie(reign, &arrival) else { return };
+        let now = ledger.now();
+        ledger.broke(Promise::NoZombieCommit, &arrival.group, || {
+            let Arrival { broker, member, generation, group, at, .. } = &arrival;
+            vec![
+                format!(
+                    "{broker} accepted at {now} a commit to {group} (op {op}, reign {reign}) of \
+                     {member} as of generation {generation}, which had arrived at {at}"
+                ),
+                why,
+            ]
+        });
+    }
+
+    /// A commit came back to its client or never will: nobody accepts it any more.
+    pub(crate) fn broker_stopped(&mut self, broker: &Name) {
+        self.commits.retain(|_, arrival| arrival.broker != *broker);
+    }
+
+    fn group(&mut self, group: &Name) -> &mut Group {
+        if !self.groups.contains_key(group) {
+            self.groups.insert(group.clone(), Group::default());
+        }
+        self.groups.get_mut(group).expect("inserted above if it was missing")
+    }
+
+    /// The group's reign of that number, unless it is forgotten.
+    fn reign(&mut self, group: &Name, number: u64) -> Option<&mut Reign> {
+        let group = self.group(group);
+        if group.forgotten.is_some_and(|last| number <= last) {
+            return None;
+        }
+        group.reigns.entry(number).or_default();
+        while group.reigns.len() > REIGNS {
+            group.forgotten = group.reigns.pop_first().map(|(number, _)| number);
+        }
+        group.reigns.get_mut(&number)
+    }
+}
+
+impl Group {
+    /// Why the commit should not have been accepted, if so.
+    fn zombie(&self, number: u64, arrival: &Arrival) -> Option<String> {
+        let before = arrival.position;
+        let later = self.reigns.range(number.saturating_add(1)..);
+        let mut later = later.filter_map(|(number, reign)| Some((number, reign.begun(before)?)));
+        if let Some((later, (generation, at))) = later.next() {
+            return Some(format!(
+                "reign {later} had already answered a join of generation {generation} at {at}"
+            ));
+        }
+        let Some(reign) = self.reigns.get(&number) else {
+            return Some(format!("nobody was told any generation in reign {number}"));
+        };
+        if let Some((newest, at)) = reign.newest(before)
+            && newest > arrival.generation
+        {
+            return Some(format!("generation {newest} had already been answered at {at}"));
+        }
+        if let Some((by, at)) = reign.replaced(&arrival.member, before) {
+            return Some(format!("{by} had taken the place of {} at {at}", arrival.member));
+        }
+        if reign.forgot(arrival.generation)
+            || reign.told(arrival.generation, &arrival.member, before)
+        {
+            return None;
+        }
+        Some(format!(
+            "{} was never told generation {} in reign {number}",
+            arrival.member, arrival.generation
+        ))
+    }
+}

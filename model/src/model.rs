@@ -1,0 +1,252 @@
+//! The model as its users see it: give it events, ask it what broke.
+//!
+//! It only hands each event to the checkers concerned. Most promises are judged as the events come; durability of offsets
+//! is judged at the end, because a later answer may still explain an earlier one.
+//!
+//! Always: an event it can make nothing of (an answer to nothing, a view never defined) changes nothing.
+
+use crate::{
+    ending,
+    event::{Event, Micros, Name, What},
+    generations::{Generations, Join, Sync},
+    ledger::Ledger,
+    listing::Rounds,
+    memory,
+    offsets::Offsets,
+    ownership::{Answer, Ownership},
+    promise::{Limits, Report, Violation},
+    replies::Replies,
+    sight::World,
+    volume::Volume,
+};
+
+/// Judges one history.
+#[derive(Debug)]
+pub struct Model {
+    limits: Limits,
+    ledger: Ledger,
+    world: World,
+    ownership: Ownership,
+    rounds: Rounds,
+    offsets: Offsets,
+    generations: Generations,
+    replies: Replies,
+    volume: Volume,
+    settled: bool,
+}
+
+impl Model {
+    /// A model that has seen nothing yet.
+    #[must_use]
+    pub fn new(limits: Limits) -> Model {
+        Model {
+            limits,
+            ledger: Ledger::new(),
+            world: World::default(),
+            ownership: Ownership::default(),
+            rounds: Rounds::default(),
+            offsets: Offsets::default(),
+            generations: Generations::default(),
+            replies: Replies::default(),
+            volume: Volume::default(),
+            settled: false,
+        }
+    }
+
+    /// Takes note of the next event. Events come in the order of the world.
+    pub fn observe(&mut self, event: &Event) {
+        self.ledger.set_now(event.at);
+        self.offsets.step();
+        self.generations.step();
+        let what = &event.what;
+        match what {
+            What::BrokerStarted { .. }
+            | What::BrokerStopped { .. }
+            | What::BrokerPaused { .. }
+            | What::BrokerResumed { .. }
+            | What::ViewDefined { .. }
+            | What::FileShows { .. }
+            | What::LeaseShows { .. }
+            | What::ViewApplied { .. } => self.broker(what),
+            What::Served { .. }
+            | What::Located { .. }
+            | What::Listed { .. }
+            | What::Census { .. }
+            | What::Settled
+            | What::RequestArrived { .. }
+            | What::RequestAnswered { .. }
+            | What::RequestVoid { .. } => self.answer(what),
+            What::CommitInvoked { .. }
+            | What::DeleteInvoked { .. }
+            | What::Returned { .. }
+            | What::FetchInvoked { .. }
+            | What::Fetched { .. }
+            | What::FetchFailed { .. }
+            | What::FileChanged { .. }
+            | What::GroupAtEnd { .. } => self.client(what),
+            What::MemberIdIssued { .. }
+            | What::JoinAnswered { .. }
+            | What::SyncSent { .. }
+            | What::SyncAnswered { .. }
+            | What::CommitArrived { .. }
+            | What::CommitAccepted { .. } => self.group(what),
+        }
+        if let Some((broker, local)) = clock_of(what) {
+            self.replies.clock(broker, local, &mut self.ledger);
+        }
+    }
+
+    /// What broke so far, apart from what is judged at the end.
+    #[must_use]
+    pub fn violations(&self) -> &[Violation] {
+        self.ledger.violations()
+    }
+
+    /// Ends the history and judges what can only be judged whole.
+    #[must_use]
+    pub fn finish(mut self) -> Report {
+        self.replies.finish(&self.limits, &mut self.ledger);
+        self.offsets.finish(&self.limits, &mut self.ledger);
+        self.ledger.into_report()
+    }
+}
+
+/// Each of these takes its share of the vocabulary; `observe` names them all.
+impl Model {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "its share is named in `observe`")]
+    fn broker(&mut self, what: &What) {
+        let Model { world, replies, ledger, .. } = self;
+        match what {
+            What::BrokerStarted { broker, local } => {
+                world.sight_mut(broker).start(*local);
+                replies.started(broker, *local, ledger.now());
+            }
+            What::BrokerStopped { broker } => {
+                replies.stopped(broker);
+                self.generations.broker_stopped(broker);
+            }
+            What::BrokerPaused { broker, local } => replies.paused(broker, *local),
+            What::BrokerResumed { broker, local } => replies.resumed(broker, *local),
+            What::ViewDefined { view, epoch, version, brokers, explicit } => {
+                world.define(*view, (*epoch, *version), brokers, explicit);
+            }
+            What::FileShows { broker, view, local } => {
+                world.sight_mut(broker).show_file(*local, *view);
+            }
+            What::LeaseShows { broker, epoch, local } => {
+                world.sight_mut(broker).show_lease(*local, *epoch);
+            }
+            What::ViewApplied { broker, epoch, version, local } => {
+                Ownership::applied(world, broker, *local, (*epoch, *version), ledger);
+            }
+            _ => {}
+        }
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "its share is named in `observe`")]
+    fn answer(&mut self, what: &What) {
+        let Model { limits, ledger, world, replies, settled, .. } = self;
+        let now = ledger.now();
+        match what {
+            What::Served { broker, local, key, kind, what } => {
+                let answer = Answer { broker, local: *local, kind: *kind, key, what };
+                self.ownership.served(world, limits, answer, ledger);
+            }
+            What::Located { broker, local, key, kind, coordinator: Some(coordinator) } => {
+                let answer = Answer { broker, local: *local, kind: *kind, key, what: "find" };
+                self.ownership.located(world, limits, answer, coordinator, ledger);
+            }
+            What::Listed { broker, local, round, groups, complete: _ } => {
+                let (round, by) = ((*round, groups.as_slice()), (broker, *local));
+                self.rounds.listed(world, (limits, *settled), by, round, ledger);
+            }
+            What::Census { broker, local, held } => {
+                memory::census(world, limits, *settled, (broker, *local), held, ledger);
+            }
+            What::Settled => *settled = true,
+            What::RequestArrived { request, broker, local, bound, what } => {
+                replies.arrived(*request, (broker, *local), *bound, what, now);
+            }
+            What::RequestAnswered { request, local } => replies.answered(*request, *local, ledger),
+            What::RequestVoid { request } => replies.void(*request),
+            _ => {}
+        }
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "its share is named in `observe`")]
+    fn client(&mut self, what: &What) {
+        let Model { offsets, ledger, .. } = self;
+        let now = ledger.now();
+        match what {
+            What::CommitInvoked { op, client, group, partition, write, offset } => {
+                let value = (*write, *offset);
+                offsets.commit_invoked(*op, client, (group, partition), value, now);
+            }
+            What::DeleteInvoked { op, client, group, partition } => {
+                offsets.delete_invoked(*op, client, (group, partition), now);
+            }
+            What::Returned { op, outcome } => offsets.returned(*op, *outcome, now),
+            What::FetchInvoked { op, client, group, partition } => {
+                offsets.fetch_invoked(*op, client, (group, partition), now);
+            }
+            What::Fetched { op, value } => offsets.fetched(*op, *value, now),
+            What::FetchFailed { op } => offsets.fetch_failed(*op),
+            What::FileChanged { path, group } => self.volume.changed(path, group.as_ref(), ledger),
+            What::GroupAtEnd { group, partitions, held, pending } => {
+                ending::group_at_end(group, partitions, held, pending.as_ref(), ledger);
+            }
+            _ => {}
+        }
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "its share is named in `observe`")]
+    fn group(&mut self, what: &What) {
+        let Model { generations, ledger, .. } = self;
+        match what {
+            What::MemberIdIssued { group, client, member } => {
+                generations.issued(group, client, member, ledger);
+            }
+            What::JoinAnswered { reign, .. } => {
+                if let Some(join) = Join::of(what) {
+                    generations.join_answered(*reign, join, ledger);
+                }
+            }
+            What::SyncSent { broker: _, group, reign, generation, member, assignments } => {
+                generations.sync_sent((group, *reign, *generation), member, assignments);
+            }
+            What::SyncAnswered { reign, .. } => {
+                if let Some(sync) = Sync::of(what) {
+                    generations.sync_answered(*reign, sync, ledger);
+                }
+            }
+            What::CommitArrived { op, broker, group, member, generation } => {
+                let at = ledger.now();
+                generations.commit_arrived(*op, (broker, group), (member, *generation), at);
+            }
+            What::CommitAccepted { op, reign } => {
+                generations.commit_accepted(*op, *reign, ledger);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The broker whose clock an event reads.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "all events with a broker and its clock are named"
+)]
+fn clock_of(what: &What) -> Option<(&Name, Micros)> {
+    match what {
+        What::BrokerResumed { broker, local }
+        | What::FileShows { broker, local, .. }
+        | What::LeaseShows { broker, local, .. }
+        | What::ViewApplied { broker, local, .. }
+        | What::Served { broker, local, .. }
+        | What::Located { broker, local, .. }
+        | What::RequestArrived { broker, local, .. }
+        | What::Census { broker, local, .. }
+        | What::Listed { broker, local, .. } => Some((broker, *local)),
+        _ => None,
+    }
+}

@@ -1,0 +1,17 @@
+//! The model's promises, each told as a story that breaks it and a near miss that does not.
+//!
+//! A story is a small history written by hand; `story` has its words. The judge of offsets is also compared with a
+//! judge that tries every order, on every small history. Nothing here knows the production code.
+
+mod convergence;
+mod generations;
+mod listing;
+mod memory;
+mod offsets;
+mod ownership;
+mod replies;
+mod routing;
+mod small_histories;
+mod story;
+mod volume;
+mod zombies;
