@@ -1,0 +1,377 @@
+//! A run as data: the cluster, its groups and clients, and what happens to them.
+//!
+//! A plan is what is stored, shrunk, edited and reviewed; a seed is only its author (`draw.rs`). It
+//! prints as a scenario file and parses back to the same plan (`text.rs`). Everything random that
+//! happens while it runs comes from named streams of its seed, so one step more or less moves no
+//! draw of another.
+
+use std::time::Duration;
+
+/// A whole run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// What the scenario claims: its first comment block, a line each.
+    pub claim: Vec<String>,
+    /// The seed of the run's streams.
+    pub seed: u64,
+    /// How many brokers there are at first, `kaas-0` and up.
+    pub brokers: u32,
+    /// How long a message takes.
+    pub network: Span,
+    /// How long an operation on the volume takes.
+    pub volume: Span,
+    /// By how much broker clocks may run fast or slow, in parts per million.
+    pub drift_ppm: u32,
+    /// When the first clients start and how far apart they are.
+    pub stagger: Duration,
+    /// The topics.
+    pub topics: Vec<Topic>,
+    /// Who uses the cluster.
+    pub clients: Vec<Clients>,
+    /// What happens, in order.
+    pub steps: Vec<Step>,
+}
+
+/// A range of durations, drawn from evenly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The shortest.
+    pub min: Duration,
+    /// The longest.
+    pub max: Duration,
+}
+
+impl Span {
+    /// Always the same.
+    pub const fn fixed(duration: Duration) -> Self {
+        Self { min: duration, max: duration }
+    }
+}
+
+/// A topic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Topic {
+    /// Its name.
+    pub name: String,
+    /// How many partitions it has.
+    pub partitions: u32,
+}
+
+/// Some clients of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Clients {
+    /// A consumer group; its members are `name.1` and up.
+    Group {
+        /// The group's id.
+        name: String,
+        /// What it consumes.
+        topic: String,
+        /// How many consumers.
+        members: u32,
+        /// How often each commits.
+        commit_every: Duration,
+        /// Their session timeout.
+        session: Duration,
+        /// Their rebalance timeout.
+        rebalance: Duration,
+        /// How often each heartbeats.
+        heartbeat: Duration,
+    },
+    /// One client that commits and reads without joining.
+    Committer {
+        /// The group it commits for.
+        name: String,
+        /// What it commits.
+        topic: String,
+        /// How often.
+        every: Duration,
+    },
+    /// Groups that live for one commit and one read, one after the other. Some have odd ids.
+    OneShot {
+        /// What their ids begin with.
+        name: String,
+        /// How many.
+        count: u32,
+        /// How far apart they begin.
+        every: Duration,
+        /// Whether every other one has an id that is not a plain file name.
+        odd_ids: bool,
+        /// Whether every third one deletes its group afterwards.
+        delete: bool,
+    },
+    /// One client that lists, describes and fetches everything on every broker.
+    Admin {
+        /// Its name.
+        name: String,
+        /// How often.
+        every: Duration,
+    },
+}
+
+/// One line of what happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// When it begins, since the start of the run. Without it, when the step before is over.
+    pub at: Option<Duration>,
+    /// What happens.
+    pub action: Action,
+}
+
+/// A broker's name, `kaas-<ordinal>`.
+pub type BrokerName = String;
+
+/// What can happen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing, for so long.
+    Wait {
+        /// How long.
+        duration: Duration,
+    },
+    /// Waits until the groups (all of them if none is named) are stable.
+    Stable {
+        /// Which groups.
+        groups: Vec<String>,
+        /// How long that may take.
+        within: Duration,
+    },
+    /// A broker goes and comes back.
+    Restart {
+        /// Which.
+        broker: BrokerName,
+        /// How long it is away.
+        down: Duration,
+        /// How it goes.
+        exit: Exit,
+    },
+    /// A broker dies and does not come back by itself.
+    Kill {
+        /// Which.
+        broker: BrokerName,
+        /// What its peers see.
+        peers: Goodbye,
+    },
+    /// A broker that was killed, or is new after `scale`, starts.
+    Start {
+        /// Which.
+        broker: BrokerName,
+    },
+    /// A broker is stopped in place and goes on after a while.
+    Pause {
+        /// Which.
+        broker: BrokerName,
+        /// How long.
+        duration: Duration,
+    },
+    /// The controller believes a healthy broker dead.
+    Flap {
+        /// Which.
+        broker: BrokerName,
+        /// How long.
+        duration: Duration,
+    },
+    /// The full broker set gets another size; brokers beyond it stop for good, new ones start.
+    Scale {
+        /// How many brokers.
+        to: u32,
+    },
+    /// An explicit entry appears, moves, or vanishes.
+    Entry {
+        /// The group.
+        group: String,
+        /// Its coordinator; `None` removes the entry.
+        broker: Option<BrokerName>,
+    },
+    /// Another controller takes the lease; the deposed one writes a view of its own, late.
+    Depose {
+        /// How long after.
+        delay: Duration,
+    },
+    /// Another controller takes the lease and needs a while before it publishes.
+    Elect {
+        /// How long.
+        delay: Duration,
+    },
+    /// A second controller of the same epoch publishes another view under the next version.
+    Twin {
+        /// Which broker it believes dead.
+        broker: BrokerName,
+        /// How long it goes on.
+        duration: Duration,
+    },
+    /// `assignment.json` is damaged.
+    Damage {
+        /// How.
+        how: Damage,
+        /// How long, at most: the next view that is published mends it.
+        duration: Duration,
+    },
+    /// What a broker reads of `assignment.json` stays as it was.
+    Lag {
+        /// Which.
+        broker: BrokerName,
+        /// How long.
+        duration: Duration,
+    },
+    /// Messages between clients and a broker do not arrive.
+    Cut {
+        /// Which broker.
+        broker: BrokerName,
+        /// Which client; all if none is named.
+        client: Option<String>,
+        /// In which direction.
+        way: Way,
+        /// How long.
+        duration: Duration,
+    },
+    /// New connections to a broker hang.
+    BlackHole {
+        /// Which.
+        broker: BrokerName,
+        /// How long.
+        duration: Duration,
+    },
+    /// All connections to a broker are reset.
+    Reset {
+        /// Which.
+        broker: BrokerName,
+    },
+    /// Messages to and from a broker take longer.
+    Slow {
+        /// Which.
+        broker: BrokerName,
+        /// By how much.
+        by: Duration,
+        /// How long.
+        duration: Duration,
+    },
+    /// Operations on the volume fail.
+    Fail {
+        /// Whose; everybody's if nobody is named.
+        broker: Option<BrokerName>,
+        /// With what error.
+        error: Failure,
+        /// Which operations.
+        on: Operation,
+        /// How many of a hundred.
+        percent: u32,
+        /// How long.
+        duration: Duration,
+    },
+    /// Operations on the volume take longer.
+    SlowVolume {
+        /// Whose; everybody's if nobody is named.
+        broker: Option<BrokerName>,
+        /// By how much.
+        by: Duration,
+        /// How long.
+        duration: Duration,
+    },
+    /// A broker stops in the middle of a volume operation: it has reached the volume, its answer has
+    /// not reached the broker.
+    StopIn {
+        /// Which.
+        broker: BrokerName,
+        /// In which operation.
+        on: Operation,
+        /// In the how many-th from here on, 1 for the next.
+        nth: u32,
+        /// For how long it is paused; `None` kills it, and it comes back after three seconds.
+        pause: Option<Duration>,
+    },
+    /// The volume moves to its standby: directory entries that were not synced are lost.
+    Failover,
+    /// A client leaves its group and the cluster.
+    Leave {
+        /// Which, `group.n`.
+        client: String,
+    },
+    /// A client stops in place, with its connections, and wakes up after a while.
+    Freeze {
+        /// Which, `group.n`.
+        client: String,
+        /// How long.
+        duration: Duration,
+    },
+    /// An offset file becomes unreadable by bit rot, until the end of the run.
+    Rot {
+        /// Whose.
+        group: String,
+    },
+}
+
+/// How a broker goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exit {
+    /// The controller marks it draining first; it gives its claims back and closes.
+    Graceful,
+    /// It dies at once.
+    Abrupt,
+}
+
+/// What the peers of a dead broker see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Goodbye {
+    /// Their connections end at once.
+    Reset,
+    /// Nothing: requests go unanswered.
+    Silent,
+}
+
+/// What is wrong with `assignment.json`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Damage {
+    /// Only its first half is there.
+    Torn,
+    /// It is not there.
+    Missing,
+    /// It is some other JSON.
+    Foreign,
+    /// Reading it fails.
+    Unreadable,
+}
+
+/// A direction between clients and a broker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    /// Both.
+    Both,
+    /// Only what clients send is lost.
+    Requests,
+    /// Only what the broker sends is lost.
+    Answers,
+}
+
+/// How the volume fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Failure {
+    /// EIO.
+    Io,
+    /// ENOSPC: only what needs space fails.
+    Full,
+}
+
+/// A kind of volume operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Operation {
+    /// Any.
+    Any,
+    /// Reading a file.
+    Read,
+    /// Writing a file.
+    Write,
+    /// Making a file's content durable.
+    Sync,
+    /// Making a directory's entries durable.
+    SyncDir,
+    /// Renaming a file.
+    Rename,
+    /// Creating a directory.
+    CreateDir,
+    /// Removing a file or a directory.
+    Remove,
+    /// Listing a directory.
+    List,
+    /// Asking whether something exists.
+    Exists,
+}
