@@ -41,7 +41,7 @@ pub trait Host: Send + Sync + 'static {
 
 /// The shared read-write-many volume, as POSIX defines it over NFS.
 ///
-/// Paths are relative to the volume's root and separated by `/`. Dropping a future does not undo
+/// Paths are relative to the volume's root, which is the empty path, and separated by `/`. Dropping a future does not undo
 /// the operation: it may still happen, at any later time. An error other than `NotFound`,
 /// `AlreadyExists` and `DirectoryNotEmpty` says nothing about whether it happened.
 pub trait Volume: Send + Sync + 'static {

@@ -227,6 +227,8 @@ impl Claim {
                 tolerate(ErrorKind::AlreadyExists, volume.create_dir(parent).await)
                     .map_err(at("create directory"))?;
             }
+            // All offsets are only as durable as the directory they are in.
+            volume.sync_dir("").await.map_err(at("sync root"))?;
         }
     }
 
