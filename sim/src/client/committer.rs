@@ -1,0 +1,138 @@
+//! A client that commits and reads offsets of a group without being a member of it, as tools and
+//! stream processors with their own partition assignment do.
+
+use std::sync::Arc;
+
+use kaas_coordinator::{
+    api::{CommitOffset, OffsetCommitRequest, OffsetFetchRequest, Request, Response},
+    ids::{GroupId, TopicPartition},
+};
+
+use super::{BACKOFF, Cx, REQUEST_TIMEOUT, rpc::{Answered, Rpc}};
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Committer {
+    group: GroupId,
+    partitions: Vec<TopicPartition>,
+    every: u64,
+    rpc: Rpc<Call>,
+    position: i64,
+    act_at: u64,
+    /// Whether it reads next, or commits.
+    reads: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Call {
+    Commit,
+    Fetch,
+}
+
+/// The commit of one position to some partitions, outside of any generation.
+pub(super) fn simple_commit(
+    cx: &mut Cx<'_>,
+    group: &GroupId,
+    partitions: &[TopicPartition],
+    position: i64,
+) -> Request {
+    let commit = |partition: &TopicPartition| CommitOffset {
+        partition: partition.clone(),
+        offset: position,
+        leader_epoch: 7,
+        metadata: cx.lens.next_write(),
+    };
+    Request::OffsetCommit(OffsetCommitRequest {
+        group: group.clone(),
+        generation: -1,
+        member_id: "".into(),
+        instance: None,
+        offsets: partitions.iter().map(commit).collect(),
+        retention_ms: None,
+    })
+}
+
+impl Committer {
+    /// Commits for `group` every so many microseconds, from `start` on.
+    pub fn new(
+        group: &str,
+        partitions: Arc<[String]>,
+        every: u64,
+        number: usize,
+        start: u64,
+    ) -> Self {
+        let mut rpc = Rpc::new(group, number);
+        rpc.start_at(start);
+        let parse = |name: &String| TopicPartition::parse(name).expect("a partition's name");
+        Self {
+            group: group.into(),
+            partitions: partitions.iter().map(parse).collect(),
+            every,
+            rpc,
+            position: 0,
+            act_at: start,
+            reads: false,
+        }
+    }
+
+    /// Its time has come.
+    pub fn wake(&mut self, cx: &mut Cx<'_>) {
+        for late in self.rpc.tick(cx) {
+            self.again(cx, late, BACKOFF);
+        }
+        self.go_on(cx);
+    }
+
+    fn go_on(&mut self, cx: &mut Cx<'_>) {
+        if self.act_at > cx.now || self.rpc.coordinator().is_none() {
+            return;
+        }
+        self.act_at = u64::MAX;
+        if self.reads {
+            let request = Request::OffsetFetch(OffsetFetchRequest {
+                group: self.group.clone(),
+                partitions: None,
+                require_stable: false,
+            });
+            self.rpc.call(cx, Call::Fetch, request, REQUEST_TIMEOUT);
+        } else {
+            self.position += 1;
+            let request = simple_commit(cx, &self.group, &self.partitions, self.position);
+            self.rpc.call(cx, Call::Commit, request, REQUEST_TIMEOUT);
+        }
+    }
+
+    fn again(&mut self, cx: &Cx<'_>, call: Call, after: u64) {
+        self.reads = call == Call::Fetch;
+        self.act_at = cx.now + after;
+    }
+
+    /// An answer has arrived.
+    pub fn answered(&mut self, cx: &mut Cx<'_>, request: u64, response: Response) {
+        match self.rpc.answered(cx, request, response) {
+            Answered::Stale => {}
+            Answered::Find => self.go_on(cx),
+            Answered::For(call, response) if response.is_success() => {
+                self.reads = call == Call::Commit;
+                self.act_at = cx.now + self.every;
+            }
+            Answered::For(call, _) => {
+                self.rpc.forget_coordinator(cx);
+                self.again(cx, call, BACKOFF);
+            }
+        }
+    }
+
+    /// The connection under a request is gone.
+    pub fn lost(&mut self, cx: &mut Cx<'_>, request: u64) {
+        if let Some(call) = self.rpc.lost(cx, request) {
+            self.again(cx, call, BACKOFF);
+        }
+    }
+
+    /// When it wants to be woken.
+    pub fn next_wake(&self) -> u64 {
+        let own = if self.rpc.coordinator().is_some() { self.act_at } else { u64::MAX };
+        own.min(self.rpc.next_wake())
+    }
+}

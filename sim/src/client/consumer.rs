@@ -1,0 +1,553 @@
+//! A dynamic member of a group; reacts to every error as Kafka's Java client does.
+//!
+//! It joins, syncs, fetches the committed offsets of its partitions, then commits progress and
+//! heartbeats, until something tells it to rejoin. Every commit is one that can be told from all
+//! others: its metadata names it.
+
+use std::{sync::Arc, time::Duration};
+
+use kaas_coordinator::{
+    api::{
+        CommitOffset, ErrorCode, HeartbeatRequest, JoinRequest, JoinResponse, LeaveIdentity,
+        LeaveRequest, OffsetCommitRequest, OffsetFetchRequest, OffsetFetchResponse, Protocol,
+        Request, Response, SyncRequest, SyncResponse,
+    },
+    ids::{GroupId, MemberId, TopicPartition},
+};
+
+use super::{BACKOFF, Cx, REQUEST_TIMEOUT, decode_names, encode_names, rpc::{Answered, Rpc}};
+use crate::{
+    milestone::Milestone,
+    plan::Clients,
+    seed::micros,
+};
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Consumer {
+    group: GroupId,
+    /// All partitions of its topic, `topic/n`.
+    partitions: Arc<[String]>,
+    topic: String,
+    settings: Settings,
+    rpc: Rpc<Call>,
+    phase: Phase,
+    member_id: MemberId,
+    generation: i32,
+    /// What it owns and how far it has come.
+    owned: Vec<(TopicPartition, i64)>,
+    /// When it joins again; `u64::MAX` if it is not about to.
+    join_at: u64,
+    heartbeat_at: u64,
+    commit_at: u64,
+    fetch_at: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Settings {
+    commit_every: u64,
+    heartbeat: u64,
+    session: Duration,
+    rebalance: Duration,
+}
+
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Call {
+    Join,
+    Sync,
+    Heartbeat,
+    Commit,
+    Fetch,
+    Leave,
+}
+
+/// Where a consumer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Has no assignment and is about to join.
+    Out,
+    /// Waits for the answer to its JoinGroup.
+    Joining,
+    /// Waits for the answer to its SyncGroup.
+    Syncing,
+    /// Has an assignment, and does not yet know where to begin.
+    Fetching,
+    /// Consumes.
+    Consuming,
+    /// Met an error that ends an application.
+    Failed(ErrorCode),
+    /// Has left for good.
+    Gone,
+}
+
+impl Consumer {
+    /// A consumer of the group `spec`, client `number`, which starts at `start`.
+    pub fn new(spec: &Clients, partitions: Arc<[String]>, number: usize, start: u64) -> Self {
+        let Clients::Group { name, topic, commit_every, session, rebalance, heartbeat, .. } = spec
+        else {
+            unreachable!("only groups have consumers")
+        };
+        let settings = Settings {
+            commit_every: micros(*commit_every),
+            heartbeat: micros(*heartbeat),
+            session: *session,
+            rebalance: *rebalance,
+        };
+        let mut rpc = Rpc::new(name, number);
+        rpc.start_at(start);
+        Self {
+            group: name.as_str().into(),
+            partitions,
+            topic: topic.clone(),
+            settings,
+            rpc,
+            phase: Phase::Out,
+            member_id: "".into(),
+            generation: -1,
+            owned: Vec::new(),
+            join_at: start,
+            heartbeat_at: u64::MAX,
+            commit_at: u64::MAX,
+            fetch_at: u64::MAX,
+        }
+    }
+
+    /// Where it is.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Its group.
+    pub fn group(&self) -> &GroupId {
+        &self.group
+    }
+
+    /// Its generation.
+    pub fn generation(&self) -> i32 {
+        self.generation
+    }
+
+    /// What it owns, `topic/n`.
+    pub fn owned(&self) -> impl Iterator<Item = String> {
+        self.owned.iter().map(|(partition, _)| partition.to_string())
+    }
+
+    /// All partitions of its topic.
+    pub fn partitions(&self) -> &Arc<[String]> {
+        &self.partitions
+    }
+
+    /// Its time has come.
+    pub fn wake(&mut self, cx: &mut Cx<'_>) {
+        for late in self.rpc.tick(cx) {
+            self.unanswered(cx, late);
+        }
+        self.go_on(cx);
+    }
+
+    /// Does what is due, as far as the coordinator is known.
+    fn go_on(&mut self, cx: &mut Cx<'_>) {
+        if self.rpc.coordinator().is_none() {
+            return;
+        }
+        if self.join_at <= cx.now && self.phase == Phase::Out {
+            self.join(cx);
+        }
+        if self.heartbeat_at <= cx.now && self.is_member() {
+            self.heartbeat(cx);
+        }
+        if self.fetch_at <= cx.now && self.phase == Phase::Fetching {
+            self.fetch(cx);
+        }
+        if self.commit_at <= cx.now && self.phase == Phase::Consuming {
+            self.commit(cx);
+        }
+    }
+
+    fn is_member(&self) -> bool {
+        matches!(self.phase, Phase::Syncing | Phase::Fetching | Phase::Consuming)
+    }
+
+    fn join(&mut self, cx: &mut Cx<'_>) {
+        self.join_at = u64::MAX;
+        self.phase = Phase::Joining;
+        let request = JoinRequest {
+            group: self.group.clone(),
+            member_id: self.member_id.clone(),
+            instance: None,
+            client_id: Arc::clone(cx.name),
+            session_timeout: self.settings.session,
+            rebalance_timeout: self.settings.rebalance,
+            protocol_type: "consumer".into(),
+            protocols: vec![Protocol {
+                name: "range".into(),
+                metadata: subscription(&self.topic),
+            }],
+            version: 9,
+            reason: None,
+        };
+        let timeout = micros(self.settings.rebalance).max(REQUEST_TIMEOUT) + 5_000_000;
+        self.rpc.call(cx, Call::Join, Request::JoinGroup(request), timeout);
+    }
+
+    /// Gives up its partitions and joins again, at once or after a while.
+    fn rejoin(&mut self, cx: &Cx<'_>, after: u64) {
+        self.owned.clear();
+        self.phase = Phase::Out;
+        self.join_at = cx.now + after;
+        self.heartbeat_at = u64::MAX;
+        self.commit_at = u64::MAX;
+        self.fetch_at = u64::MAX;
+    }
+
+    fn forget_member(&mut self) {
+        self.member_id = "".into();
+        self.generation = -1;
+    }
+
+    fn sync(&mut self, cx: &mut Cx<'_>, joined: &JoinResponse) {
+        self.phase = Phase::Syncing;
+        let assignments = match joined.leader == self.member_id {
+            true => self.assign(joined),
+            false => Vec::new(),
+        };
+        let request = SyncRequest {
+            group: self.group.clone(),
+            generation: self.generation,
+            member_id: self.member_id.clone(),
+            instance: None,
+            protocol_type: Some("consumer".into()),
+            protocol_name: joined.protocol.clone(),
+            assignments,
+            version: 5,
+        };
+        let timeout = micros(self.settings.rebalance).max(REQUEST_TIMEOUT) + 5_000_000;
+        self.rpc.call(cx, Call::Sync, Request::SyncGroup(request), timeout);
+    }
+
+    /// The range assignor: members sorted by id, each a run of partitions, the first ones one more.
+    fn assign(&self, joined: &JoinResponse) -> Vec<(MemberId, Arc<[u8]>)> {
+        let mut members: Vec<_> = joined.members.iter().map(|it| it.member_id.clone()).collect();
+        members.sort();
+        let (each, more) =
+            (self.partitions.len() / members.len(), self.partitions.len() % members.len());
+        let mut rest = &self.partitions[..];
+        let assign = |(at, member): (usize, MemberId)| {
+            let (run, tail) = rest.split_at(each + usize::from(at < more));
+            rest = tail;
+            (member, encode_names(run.iter().map(String::as_str)))
+        };
+        members.into_iter().enumerate().map(assign).collect()
+    }
+
+    fn heartbeat(&mut self, cx: &mut Cx<'_>) {
+        self.heartbeat_at = cx.now + self.settings.heartbeat;
+        if self.rpc.is_due(Call::Heartbeat) {
+            return;
+        }
+        let request = HeartbeatRequest {
+            group: self.group.clone(),
+            generation: self.generation,
+            member_id: self.member_id.clone(),
+            instance: None,
+        };
+        self.rpc.call(cx, Call::Heartbeat, Request::Heartbeat(request), REQUEST_TIMEOUT);
+    }
+
+    fn fetch(&mut self, cx: &mut Cx<'_>) {
+        self.fetch_at = u64::MAX;
+        let partitions = self.owned.iter().map(|(partition, _)| partition.clone()).collect();
+        let request = OffsetFetchRequest {
+            group: self.group.clone(),
+            partitions: Some(partitions),
+            require_stable: true,
+        };
+        self.rpc.call(cx, Call::Fetch, Request::OffsetFetch(request), REQUEST_TIMEOUT);
+    }
+
+    /// Commits how far it has come; every attempt is a write of its own.
+    fn commit(&mut self, cx: &mut Cx<'_>) {
+        self.commit_at = u64::MAX;
+        if self.owned.is_empty() || self.rpc.is_due(Call::Commit) {
+            self.commit_at = cx.now + self.settings.commit_every;
+            return;
+        }
+        let mut offsets = Vec::with_capacity(self.owned.len());
+        for (partition, position) in &mut self.owned {
+            *position += i64::try_from(1 + cx.stream.below(10)).expect("a small number");
+            offsets.push(CommitOffset {
+                partition: partition.clone(),
+                offset: *position,
+                leader_epoch: -1,
+                metadata: cx.lens.next_write(),
+            });
+        }
+        let request = OffsetCommitRequest {
+            group: self.group.clone(),
+            generation: self.generation,
+            member_id: self.member_id.clone(),
+            instance: None,
+            offsets,
+            retention_ms: None,
+        };
+        self.rpc.call(cx, Call::Commit, Request::OffsetCommit(request), REQUEST_TIMEOUT);
+    }
+
+    /// Leaves for good.
+    pub fn leave(&mut self, cx: &mut Cx<'_>) {
+        if self.is_member() && self.rpc.coordinator().is_some() {
+            let member = LeaveIdentity { member_id: self.member_id.clone(), instance: None };
+            let request = LeaveRequest { group: self.group.clone(), members: vec![member] };
+            self.rpc.call(cx, Call::Leave, Request::LeaveGroup(request), REQUEST_TIMEOUT);
+        }
+        self.rejoin(cx, 0);
+        self.join_at = u64::MAX;
+        self.phase = Phase::Gone;
+        cx.record.tell(cx.name, || "leaves".to_owned());
+    }
+
+    /// An answer has arrived.
+    pub fn answered(&mut self, cx: &mut Cx<'_>, request: u64, response: Response) {
+        match self.rpc.answered(cx, request, response) {
+            Answered::Stale => {}
+            Answered::Find => self.go_on(cx),
+            Answered::For(call, response) => self.take(cx, call, response),
+        }
+    }
+
+    fn take(&mut self, cx: &mut Cx<'_>, call: Call, response: Response) {
+        match (call, response) {
+            (Call::Join, Response::JoinGroup(it)) if self.phase == Phase::Joining => {
+                self.joined(cx, &it);
+            }
+            (Call::Sync, Response::SyncGroup(it)) if self.phase == Phase::Syncing => {
+                self.synced(cx, &it);
+            }
+            (Call::Heartbeat, Response::Heartbeat(error)) if self.is_member() => {
+                self.beaten(cx, error);
+            }
+            (Call::Commit, Response::OffsetCommit(partitions))
+                if self.phase == Phase::Consuming =>
+            {
+                let error = partitions.iter().map(|(_, error)| *error).find(|it| !it.is_none());
+                self.committed(cx, error.unwrap_or(ErrorCode::None));
+            }
+            (Call::Fetch, Response::OffsetFetch(it)) if self.phase == Phase::Fetching => {
+                self.fetched(cx, &it);
+            }
+            // What comes after a change of phase is about a generation that is over.
+            _ => {}
+        }
+        self.go_on(cx);
+    }
+
+    fn joined(&mut self, cx: &mut Cx<'_>, it: &JoinResponse) {
+        match it.error {
+            ErrorCode::None => {
+                self.member_id = it.member_id.clone();
+                self.generation = it.generation;
+                self.heartbeat_at = cx.now + self.settings.heartbeat;
+                cx.record.tell(cx.name, || {
+                    let role = if it.leader == it.member_id { " as leader" } else { "" };
+                    format!("joined generation {}{role}", it.generation)
+                });
+                self.sync(cx, it);
+            }
+            ErrorCode::MemberIdRequired => {
+                self.member_id = it.member_id.clone();
+                self.rejoin(cx, 0);
+            }
+            ErrorCode::UnknownMemberId => {
+                self.refused(cx, "join", it.error);
+                self.forget_member();
+                self.rejoin(cx, BACKOFF);
+            }
+            ErrorCode::NotCoordinator | ErrorCode::CoordinatorNotAvailable => {
+                self.refused(cx, "join", it.error);
+                self.rpc.forget_coordinator(cx);
+                self.rejoin(cx, 0);
+            }
+            ErrorCode::CoordinatorLoadInProgress | ErrorCode::RebalanceInProgress => {
+                self.refused(cx, "join", it.error);
+                self.rejoin(cx, BACKOFF);
+            }
+            fatal => self.fail(cx, fatal),
+        }
+    }
+
+    fn synced(&mut self, cx: &mut Cx<'_>, it: &SyncResponse) {
+        match it.error {
+            ErrorCode::None => {
+                let names = decode_names(&it.assignment);
+                cx.record.tell(cx.name, || match &names[..] {
+                    [] => "assigned nothing".to_owned(),
+                    names => format!("assigned {}", names.join(" ")),
+                });
+                let parse = |name: &str| TopicPartition::parse(name).expect("a partition's name");
+                self.owned = names.into_iter().map(|name| (parse(name), 0)).collect();
+                self.phase = if self.owned.is_empty() { Phase::Consuming } else { Phase::Fetching };
+                self.fetch_at = cx.now;
+                self.commit_at = cx.now + self.settings.commit_every;
+            }
+            error => {
+                self.refused(cx, "sync", error);
+                self.told_to_rejoin(cx, error);
+            }
+        }
+    }
+
+    fn beaten(&mut self, cx: &mut Cx<'_>, error: ErrorCode) {
+        match error {
+            ErrorCode::None => {}
+            ErrorCode::RebalanceInProgress if self.phase == Phase::Syncing => {}
+            error => {
+                self.refused(cx, "heartbeat", error);
+                if error == ErrorCode::RebalanceInProgress && cx.stream.percent(50) {
+                    // Some applications commit once more before they give up their partitions.
+                    cx.record.reach(Milestone::CommitBeforeRejoin);
+                    self.commit(cx);
+                }
+                match error {
+                    ErrorCode::NotCoordinator | ErrorCode::CoordinatorNotAvailable => {
+                        self.rpc.forget_coordinator(cx);
+                    }
+                    error => self.told_to_rejoin(cx, error),
+                }
+            }
+        }
+    }
+
+    fn committed(&mut self, cx: &mut Cx<'_>, error: ErrorCode) {
+        self.commit_at = cx.now + self.settings.commit_every;
+        match error {
+            ErrorCode::None => {}
+            ErrorCode::NotCoordinator
+            | ErrorCode::CoordinatorNotAvailable
+            | ErrorCode::RequestTimedOut => {
+                self.refused(cx, "commit", error);
+                self.rpc.forget_coordinator(cx);
+                self.commit_at = cx.now + BACKOFF;
+            }
+            ErrorCode::CoordinatorLoadInProgress => {
+                self.refused(cx, "commit", error);
+                self.commit_at = cx.now + BACKOFF;
+            }
+            error => {
+                self.refused(cx, "commit", error);
+                self.told_to_rejoin(cx, error);
+            }
+        }
+    }
+
+    fn fetched(&mut self, cx: &mut Cx<'_>, it: &OffsetFetchResponse) {
+        let mut errors = it.partitions.iter().map(|it| it.error).filter(|it| !it.is_none());
+        let error = if it.error.is_none() { errors.next() } else { Some(it.error) };
+        match error {
+            None => {
+                for fetched in &it.partitions {
+                    let owned = self.owned.iter_mut().find(|it| it.0 == fetched.partition);
+                    let (_, position) = owned.expect("only what it owns is fetched");
+                    *position = fetched.offset.max(0);
+                }
+                self.phase = Phase::Consuming;
+            }
+            Some(ErrorCode::NotCoordinator | ErrorCode::CoordinatorNotAvailable) => {
+                self.rpc.forget_coordinator(cx);
+                self.fetch_at = cx.now + BACKOFF;
+            }
+            Some(ErrorCode::CoordinatorLoadInProgress | ErrorCode::UnstableOffsetCommit) => {
+                self.fetch_at = cx.now + BACKOFF;
+            }
+            Some(fatal) => self.fail(cx, fatal),
+        }
+    }
+
+    /// An error of SyncGroup, Heartbeat or OffsetCommit that ends the membership as it is.
+    fn told_to_rejoin(&mut self, cx: &mut Cx<'_>, error: ErrorCode) {
+        match error {
+            ErrorCode::RebalanceInProgress => self.rejoin(cx, 0),
+            ErrorCode::IllegalGeneration => {
+                self.generation = -1;
+                self.rejoin(cx, 0);
+            }
+            ErrorCode::UnknownMemberId => {
+                self.forget_member();
+                self.rejoin(cx, 0);
+            }
+            ErrorCode::NotCoordinator | ErrorCode::CoordinatorNotAvailable => {
+                self.rpc.forget_coordinator(cx);
+                self.rejoin(cx, 0);
+            }
+            fatal => self.fail(cx, fatal),
+        }
+    }
+
+    fn fail(&mut self, cx: &mut Cx<'_>, error: ErrorCode) {
+        cx.record.tell(cx.name, || format!("fails: {error}"));
+        self.rejoin(cx, 0);
+        self.join_at = u64::MAX;
+        self.phase = Phase::Failed(error);
+    }
+
+    fn refused(&self, cx: &mut Cx<'_>, what: &'static str, error: ErrorCode) {
+        cx.record.tell(cx.name, || format!("{what} refused: {error}"));
+    }
+
+    /// The connection under a request is gone.
+    pub fn lost(&mut self, cx: &mut Cx<'_>, request: u64) {
+        if let Some(call) = self.rpc.lost(cx, request) {
+            self.unanswered(cx, call);
+        }
+    }
+
+    fn unanswered(&mut self, cx: &mut Cx<'_>, call: Call) {
+        let what = match call {
+            Call::Join if self.phase == Phase::Joining => {
+                self.rejoin(cx, BACKOFF);
+                "join"
+            }
+            Call::Sync if self.phase == Phase::Syncing => {
+                self.rejoin(cx, BACKOFF);
+                "sync"
+            }
+            Call::Fetch if self.phase == Phase::Fetching => {
+                self.fetch_at = cx.now + BACKOFF;
+                "fetch"
+            }
+            Call::Commit if self.phase == Phase::Consuming => {
+                self.commit_at = cx.now + BACKOFF;
+                "commit"
+            }
+            Call::Heartbeat => "heartbeat",
+            Call::Join | Call::Sync | Call::Fetch | Call::Commit | Call::Leave => return,
+        };
+        cx.record.tell(cx.name, || format!("{what} unanswered"));
+    }
+
+    /// When it wants to be woken.
+    pub fn next_wake(&self) -> u64 {
+        let own = match (self.rpc.coordinator(), self.phase) {
+            (None, _) | (_, Phase::Failed(_) | Phase::Gone) => u64::MAX,
+            (Some(_), Phase::Out) => self.join_at,
+            (Some(_), Phase::Joining) => u64::MAX,
+            (Some(_), Phase::Syncing) => self.heartbeat_at,
+            (Some(_), Phase::Fetching) => self.heartbeat_at.min(self.fetch_at),
+            (Some(_), Phase::Consuming) => self.heartbeat_at.min(self.commit_at),
+        };
+        match self.phase {
+            Phase::Failed(_) | Phase::Gone => u64::MAX,
+            _ => own.min(self.rpc.next_wake()),
+        }
+    }
+}
+
+/// A ConsumerProtocolSubscription of version 0 for one topic.
+fn subscription(topic: &str) -> Arc<[u8]> {
+    let mut bytes = vec![0, 0, 0, 0, 0, 1];
+    let length = i16::try_from(topic.len()).expect("topics have short names");
+    bytes.extend(length.to_be_bytes());
+    bytes.extend(topic.as_bytes());
+    bytes.extend((-1i32).to_be_bytes());
+    bytes.into()
+}

@@ -1,0 +1,295 @@
+//! The ports of a simulated broker.
+//!
+//! A broker's tasks never touch the world. What they ask of it (a volume operation, a timer) they
+//! post here and wait; what they say (an answer, a note) they post and go on. The world takes the
+//! posts when all tasks have come to rest, in the order in which they were made. What the tasks of a
+//! dead broker post, while the runtime drops them, is thrown away: the world never hears a
+//! destructor.
+
+use std::{
+    future::pending,
+    io,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicI64, AtomicU64, Ordering},
+    },
+};
+
+use kaas_coordinator::{
+    api::{Endpoint, Response},
+    ids::BrokerId,
+    note::Note,
+    ports::{Clock, Entropy, Host, Instant, Log, Peers, Volume},
+};
+use tokio::sync::oneshot;
+
+use crate::{
+    seed::Stream,
+    volume::{Op, Reply},
+};
+
+/// Wall-clock time at the start of a run, in milliseconds since 1970.
+const EPOCH_MS: i64 = 1_700_000_000_000;
+
+/// What a broker's task posts.
+#[derive(Debug)]
+pub enum Post {
+    /// A volume operation and where its outcome goes.
+    Volume(Op, oneshot::Sender<io::Result<Reply>>),
+    /// A timer by the broker's own clock.
+    Sleep(Instant, oneshot::Sender<()>),
+    /// The answer to a request.
+    Answer(u64, Response),
+    /// A note for the log.
+    Note(Note),
+    /// `run` has returned: the broker has closed in good order.
+    Closed,
+}
+
+/// A post and who made it: broker, incarnation.
+pub type Posted = (usize, u64, Post);
+
+/// Where brokers and world meet.
+#[derive(Debug, Default)]
+pub struct Hub {
+    now: AtomicU64,
+    posts: Mutex<Vec<Posted>>,
+    /// Which brokers the endpoint registry knows to be up, by ordinal.
+    ready: Mutex<Vec<bool>>,
+    /// The controller lease's epoch.
+    lease: AtomicI64,
+}
+
+impl Hub {
+    /// Sets the world's time, in microseconds.
+    pub fn set_now(&self, now: u64) {
+        self.now.store(now, Ordering::Relaxed);
+    }
+
+    /// Sets whether the endpoint registry knows a broker to be up.
+    pub fn set_ready(&self, broker: usize, is_ready: bool) {
+        let mut ready = self.ready.lock().expect("nothing panics with the lock held");
+        if ready.len() <= broker {
+            ready.resize(broker + 1, false);
+        }
+        ready[broker] = is_ready;
+    }
+
+    /// Sets the controller lease's epoch.
+    pub fn set_lease(&self, epoch: i64) {
+        self.lease.store(epoch, Ordering::Relaxed);
+    }
+
+    /// Takes what was posted since the last time.
+    pub fn take_posts(&self, into: &mut Vec<Posted>) {
+        let mut posts = self.posts.lock().expect("nothing panics with the lock held");
+        std::mem::swap(&mut *posts, into);
+    }
+
+    fn is_ready(&self, broker: usize) -> bool {
+        let ready = self.ready.lock().expect("nothing panics with the lock held");
+        ready.get(broker).copied().unwrap_or(false)
+    }
+}
+
+/// A broker clock: starts anywhere, runs fast or slow.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Drift {
+    /// What it shows at the start of the run, in microseconds.
+    pub offset: u64,
+    /// How much faster than the world it runs, in parts per million.
+    pub ppm: i64,
+}
+
+impl Drift {
+    /// What the clock shows at the world's time `now`.
+    pub fn local(self, now: u64) -> u64 {
+        let gain = i128::from(now) * i128::from(self.ppm) / 1_000_000;
+        let local = i128::from(self.offset) + i128::from(now) + gain;
+        u64::try_from(local).expect("clocks begin late enough to stay positive")
+    }
+
+    /// The first time of the world at which the clock shows `local` or more.
+    pub fn world(self, local: u64) -> u64 {
+        if local == u64::MAX {
+            return u64::MAX;
+        }
+        let elapsed = u128::from(local.saturating_sub(self.offset));
+        let rate = u128::try_from(1_000_000 + self.ppm).expect("no clock runs backwards");
+        let mut world = u64::try_from(elapsed * 1_000_000 / rate).unwrap_or(u64::MAX);
+        while self.local(world) < local {
+            world += 1;
+        }
+        world
+    }
+}
+
+/// One incarnation of a simulated broker, as its coordinator sees the world.
+#[derive(Debug)]
+pub struct SimHost {
+    hub: Arc<Hub>,
+    broker: usize,
+    incarnation: u64,
+    clock: Drift,
+    entropy: Mutex<Stream>,
+}
+
+impl SimHost {
+    /// The host of one incarnation.
+    pub fn new(
+        hub: Arc<Hub>,
+        broker: usize,
+        incarnation: u64,
+        clock: Drift,
+        entropy: Stream,
+    ) -> Self {
+        Self { hub, broker, incarnation, clock, entropy: Mutex::new(entropy) }
+    }
+
+    /// Posts something to the world.
+    pub fn post(&self, post: Post) {
+        let mut posts = self.hub.posts.lock().expect("nothing panics with the lock held");
+        posts.push((self.broker, self.incarnation, post));
+    }
+
+    async fn operate(&self, op: Op) -> io::Result<Reply> {
+        let (sender, receiver) = oneshot::channel();
+        self.post(Post::Volume(op, sender));
+        match receiver.await {
+            Ok(outcome) => outcome,
+            // The world does not answer the dead.
+            Err(_) => pending().await,
+        }
+    }
+}
+
+impl Host for SimHost {
+    type Volume = Self;
+    type Clock = Self;
+    type Entropy = Self;
+    type Peers = Self;
+    type Log = Self;
+
+    fn volume(&self) -> &Self {
+        self
+    }
+
+    fn clock(&self) -> &Self {
+        self
+    }
+
+    fn entropy(&self) -> &Self {
+        self
+    }
+
+    fn peers(&self) -> &Self {
+        self
+    }
+
+    fn log(&self) -> &Self {
+        self
+    }
+}
+
+impl Volume for SimHost {
+    async fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        self.operate(Op::Read(path.into())).await.map(Reply::content)
+    }
+
+    async fn write(&self, path: &str, content: Vec<u8>) -> io::Result<()> {
+        self.operate(Op::Write(path.into(), content)).await.map(drop)
+    }
+
+    async fn sync(&self, path: &str) -> io::Result<()> {
+        self.operate(Op::Sync(path.into())).await.map(drop)
+    }
+
+    async fn sync_dir(&self, path: &str) -> io::Result<()> {
+        self.operate(Op::SyncDir(path.into())).await.map(drop)
+    }
+
+    async fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.operate(Op::Rename(from.into(), to.into())).await.map(drop)
+    }
+
+    async fn create_dir(&self, path: &str) -> io::Result<()> {
+        self.operate(Op::CreateDir(path.into())).await.map(drop)
+    }
+
+    async fn remove_file(&self, path: &str) -> io::Result<()> {
+        self.operate(Op::RemoveFile(path.into())).await.map(drop)
+    }
+
+    async fn remove_dir(&self, path: &str) -> io::Result<()> {
+        self.operate(Op::RemoveDir(path.into())).await.map(drop)
+    }
+
+    async fn list(&self, path: &str) -> io::Result<Vec<String>> {
+        self.operate(Op::List(path.into())).await.map(Reply::names)
+    }
+
+    async fn exists(&self, path: &str) -> io::Result<bool> {
+        self.operate(Op::Exists(path.into())).await.map(Reply::flag)
+    }
+}
+
+impl Clock for SimHost {
+    fn now(&self) -> Instant {
+        Instant::from_micros(self.clock.local(self.hub.now.load(Ordering::Relaxed)))
+    }
+
+    fn unix_ms(&self) -> i64 {
+        let elapsed = self.now().as_micros().saturating_sub(self.clock.offset) / 1000;
+        EPOCH_MS + i64::try_from(elapsed).expect("runs are shorter than an age")
+    }
+
+    async fn sleep_until(&self, deadline: Instant) {
+        let (sender, receiver) = oneshot::channel();
+        self.post(Post::Sleep(deadline, sender));
+        if receiver.await.is_err() {
+            pending().await
+        }
+    }
+}
+
+impl Entropy for SimHost {
+    fn random(&self) -> u128 {
+        let mut stream = self.entropy.lock().expect("nothing panics with the lock held");
+        u128::from(stream.next()) << 64 | u128::from(stream.next())
+    }
+}
+
+impl Peers for SimHost {
+    fn endpoint(&self, broker: &BrokerId) -> Option<Endpoint> {
+        let ordinal: u16 = broker.as_str().strip_prefix("kaas-")?.parse().ok()?;
+        let endpoint = || Endpoint { host: broker.shared(), port: 9092 };
+        self.hub.is_ready(usize::from(ordinal)).then(endpoint)
+    }
+
+    async fn lease_epoch(&self) -> io::Result<i64> {
+        Ok(self.hub.lease.load(Ordering::Relaxed))
+    }
+}
+
+impl Log for SimHost {
+    fn note(&self, note: Note) {
+        self.post(Post::Note(note));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Drift;
+
+    #[test]
+    fn a_drifting_clock_never_fires_early() {
+        for ppm in [-500, -1, 0, 1, 250, 500] {
+            let clock = Drift { offset: 5_000_000, ppm };
+            for local in [0, 5_000_000, 5_000_001, 9_999_999, 123_456_789] {
+                let world = clock.world(local);
+                assert!(clock.local(world) >= local);
+                assert!(world == 0 || clock.local(world - 1) < local);
+            }
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Brokers: how they start, stop, die and are paused, and what their tasks post.
+
+use std::sync::Arc;
+
+use kaas_coordinator::{broker::Broker, note::Note};
+use madsim::runtime::NodeHandle;
+
+use super::{Event, World};
+use crate::{
+    config,
+    hub::{Drift, Post, SimHost},
+    milestone::Milestone,
+    plan::Goodbye,
+    record::Facts,
+    seed::Stream,
+};
+
+/// A broker's place in the cluster, whether or not it is there.
+pub(super) struct BrokerSlot {
+    pub(super) name: model::Name,
+    pub(super) clock: Drift,
+    /// How often it was started; 0 if never.
+    pub(super) incarnation: u64,
+    pub(super) up: Option<Up>,
+    /// Whether its machine is gone too: connections hang instead of being refused.
+    pub(super) is_silent: bool,
+    /// Whether it is in the full set.
+    pub(super) is_member: bool,
+    /// Which step keeps it down.
+    pub(super) down_by: Option<usize>,
+    /// What happens in the middle of one of its volume operations.
+    crash_stream: Stream,
+}
+
+/// A broker that runs.
+pub(super) struct Up {
+    pub(super) broker: Arc<Broker<SimHost>>,
+    pub(super) node: NodeHandle,
+    /// The step that paused it.
+    pub(super) paused_by: Option<usize>,
+    is_closing: bool,
+}
+
+impl World {
+    /// Makes room for a broker.
+    pub(super) fn add_broker(&mut self, broker: usize) {
+        assert_eq!(broker, self.brokers.len(), "brokers are added in order");
+        let mut stream = Stream::new(self.plan.seed, "clock", broker as u64);
+        let ppm = i64::from(self.plan.drift_ppm);
+        let ppm = match ppm {
+            0 => 0,
+            _ => stream.between(0, 2 * ppm.unsigned_abs()).cast_signed() - ppm,
+        };
+        let offset = stream.between(10_000_000, 100_000_000);
+        let clock = Drift { offset, ppm };
+        self.brokers.push(BrokerSlot {
+            name: format!("kaas-{broker}").into(),
+            clock,
+            incarnation: 0,
+            up: None,
+            is_silent: false,
+            is_member: true,
+            down_by: None,
+            crash_stream: Stream::new(self.plan.seed, "crash", broker as u64),
+        });
+    }
+
+    /// Starts a broker that is not running.
+    pub(super) fn boot(&mut self, broker: usize) {
+        let slot = &mut self.brokers[broker];
+        if slot.up.is_some() || !slot.is_member {
+            return;
+        }
+        slot.incarnation += 1;
+        slot.is_silent = false;
+        slot.down_by = None;
+        let instance = (broker as u64) << 32 | slot.incarnation;
+        let host = SimHost::new(
+            Arc::clone(&self.hub),
+            broker,
+            slot.incarnation,
+            slot.clock,
+            Stream::new(self.plan.seed, "entropy", instance),
+        );
+        let id = (&*slot.name).into();
+        let coordinator = Arc::new(Broker::new(id, config::broker(), host));
+        let node = self.handle.create_node().name(format!("{}#{}", slot.name, slot.incarnation));
+        let node = node.build();
+        let task = Arc::clone(&coordinator);
+        node.spawn(async move {
+            task.run().await;
+            task.host().post(Post::Closed);
+        });
+        slot.up = Some(Up { broker: coordinator, node, paused_by: None, is_closing: false });
+        let local = slot.clock.local(self.now);
+        self.record.fold(broker as u64, 3, slot.incarnation);
+        self.lens.broker_started(&slot.name, local);
+        if slot.incarnation > 1 {
+            self.record.reach(Milestone::BrokerCameBack);
+            let name = slot.name.clone();
+            self.record.tell(&name, || "up".to_owned());
+        }
+        self.touched = true;
+        self.show_everything(broker);
+        let after = self.controller.notices_up_after();
+        self.after(after, Event::Notice { broker });
+    }
+
+    /// A broker dies.
+    pub(super) fn kill(&mut self, broker: usize, peers: Goodbye) {
+        let slot = &mut self.brokers[broker];
+        let Some(up) = slot.up.take() else { return };
+        self.handle.kill(up.node.id());
+        slot.is_silent = peers == Goodbye::Silent;
+        let held = up.broker.status().held.len();
+        let name = slot.name.clone();
+        let lost = self.volume.lose(broker, &mut slot.crash_stream);
+        if lost > 0 {
+            self.record.reach(Milestone::UnsyncedWriteLost);
+        }
+        self.record.fold(broker as u64, 4, held as u64);
+        let calls = self.forget_calls(broker);
+        self.storage_of_dead(broker);
+        self.lens.broker_stopped(&name);
+        if held > 0 {
+            self.record.reach(Milestone::BrokerDiedHoldingGroups);
+        }
+        self.record.tell(&name, || match peers {
+            Goodbye::Reset => format!("down, held {}", count(held, "group")),
+            Goodbye::Silent => format!("down without a word, held {}", count(held, "group")),
+        });
+        if let Some(step) = self.brokers[broker].down_by
+            && held + calls > 0
+        {
+            self.record.effect(step);
+        }
+        match peers {
+            Goodbye::Reset => {
+                self.reset_conns(broker);
+            }
+            Goodbye::Silent => self.record.reach(Milestone::BrokerDiedSilently),
+        }
+        let after = self.controller.notices_down_after();
+        self.after(after, Event::Notice { broker });
+        self.touched = true;
+    }
+
+    /// A broker is asked to close in good order; `Post::Closed` follows.
+    pub(super) fn close(&mut self, broker: usize) {
+        let Some(up) = &mut self.brokers[broker].up else { return };
+        up.is_closing = true;
+        up.broker.close();
+        self.touched = true;
+    }
+
+    /// A broker's process is stopped in place.
+    pub(super) fn pause(&mut self, broker: usize, step: usize) -> bool {
+        let slot = &mut self.brokers[broker];
+        let Some(up) = slot.up.as_mut().filter(|up| up.paused_by.is_none()) else { return false };
+        up.paused_by = Some(step);
+        self.handle.pause(up.node.id());
+        let local = slot.clock.local(self.now);
+        self.lens.broker_paused(&slot.name, local);
+        let name = slot.name.clone();
+        self.record.tell(&name, || "paused".to_owned());
+        true
+    }
+
+    /// It goes on, if it is the one that `step` paused.
+    pub(super) fn resume(&mut self, broker: usize, step: usize) {
+        let slot = &mut self.brokers[broker];
+        let Some(up) = slot.up.as_mut().filter(|up| up.paused_by == Some(step)) else { return };
+        up.paused_by = None;
+        self.handle.resume(up.node.id());
+        let local = slot.clock.local(self.now);
+        self.lens.broker_resumed(&slot.name, local);
+        self.record.reach(Milestone::PausedBrokerWoke);
+        let name = slot.name.clone();
+        self.record.tell(&name, || "goes on".to_owned());
+        self.touched = true;
+    }
+
+    /// A broker's task has posted something.
+    pub(super) fn posted(&mut self, broker: usize, incarnation: u64, post: Post) {
+        let slot = &self.brokers[broker];
+        if slot.incarnation != incarnation || slot.up.is_none() {
+            return;
+        }
+        match post {
+            Post::Volume(op, reply) => self.request_operation(broker, op, reply),
+            Post::Sleep(deadline, wake) => {
+                let at = slot.clock.world(deadline.as_micros()).max(self.now);
+                if at < u64::MAX {
+                    self.queue.push(at, Event::Timer { broker, incarnation, wake });
+                }
+            }
+            Post::Answer(request, response) => self.answered(broker, request, response),
+            Post::Note(note) => self.noted(broker, &note),
+            Post::Closed => self.closed(broker),
+        }
+    }
+
+    fn noted(&mut self, broker: usize, note: &Note) {
+        let slot = &self.brokers[broker];
+        let local = slot.clock.local(self.now);
+        self.lens.noted(&slot.name, local, note);
+        self.record.noted(broker, &slot.name, note, Facts { view: self.controller.shown(broker) });
+    }
+
+    fn closed(&mut self, broker: usize) {
+        let slot = &mut self.brokers[broker];
+        if slot.up.as_ref().is_some_and(|up| up.is_closing) {
+            self.record.reach(Milestone::BrokerClosedInOrder);
+            self.kill(broker, Goodbye::Reset);
+        }
+    }
+
+    /// The brokers that run.
+    pub(super) fn running(&self) -> impl Iterator<Item = (usize, &BrokerSlot, &Up)> {
+        let slots = self.brokers.iter().enumerate();
+        slots.filter_map(|(at, slot)| Some((at, slot, slot.up.as_ref()?)))
+    }
+}
+
+/// `1 group`, `2 groups`, `nothing`.
+pub(crate) fn count(number: usize, what: &str) -> String {
+    match number {
+        0 => "nothing".to_owned(),
+        1 => format!("1 {what}"),
+        _ => format!("{number} {what}s"),
+    }
+}

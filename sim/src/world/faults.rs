@@ -1,0 +1,352 @@
+//! What each step begins and ends.
+
+use super::{Event, World, storage::{Failing, SlowVolume, Stop}};
+use crate::{
+    milestone::Milestone,
+    net::Cut,
+    plan::{Action, Exit, Goodbye},
+    seed::micros,
+};
+
+/// How long a broker drains before it closes, in microseconds: views must have moved its groups.
+const DRAIN: u64 = 3_000_000;
+/// How long after it left the set a broker that is scaled away is closed, in microseconds.
+const FAREWELL: u64 = 4_000_000;
+/// How long twins take to write, one after the other, in microseconds.
+const TWIN_WRITES: u64 = 1_300_000;
+
+impl World {
+    /// The ordinal of a broker's name.
+    pub(super) fn ordinal(name: &str) -> usize {
+        let ordinal = name.strip_prefix("kaas-").and_then(|it| it.parse().ok());
+        ordinal.expect("a plan names brokers kaas-<ordinal>")
+    }
+
+    fn exists(&self, broker: usize) -> bool {
+        self.brokers.get(broker).is_some_and(|slot| slot.is_member)
+    }
+
+    /// Begins what a step does. Returns after how long it ends, in microseconds; `None` if it is
+    /// over at once.
+    pub(super) fn begin_action(&mut self, step: usize, action: &Action) -> Option<u64> {
+        match action {
+            Action::Wait { duration } => return Some(micros(*duration)),
+            Action::Stable { .. } => unreachable!("the script waits for stability itself"),
+            Action::Restart { .. } | Action::Kill { .. } | Action::Start { .. } => {
+                return self.begin_process(step, action);
+            }
+            Action::Pause { broker, duration } => {
+                self.pause(Self::ordinal(broker), step);
+                return Some(micros(*duration));
+            }
+            Action::StopIn { broker, on, nth, pause } => {
+                let broker = Self::ordinal(broker);
+                let pause = pause.map(micros);
+                self.storage.stops.push(Stop { step, broker, on: *on, left: *nth, pause });
+            }
+            Action::Flap { .. }
+            | Action::Scale { .. }
+            | Action::Entry { .. }
+            | Action::Depose { .. }
+            | Action::Elect { .. }
+            | Action::Twin { .. }
+            | Action::Damage { .. }
+            | Action::Lag { .. } => return self.begin_control(step, action),
+            Action::Cut { .. }
+            | Action::BlackHole { .. }
+            | Action::Reset { .. }
+            | Action::Slow { .. } => return self.begin_network(step, action),
+            Action::Fail { broker, error, on, percent, duration } => {
+                let broker = broker.as_deref().map(Self::ordinal);
+                let (error, on, percent) = (*error, *on, *percent);
+                self.storage.failing.push(Failing { step, broker, error, on, percent });
+                return Some(micros(*duration));
+            }
+            Action::SlowVolume { broker, by, duration } => {
+                let broker = broker.as_deref().map(Self::ordinal);
+                self.storage.slow.push(SlowVolume { step, broker, by: micros(*by) });
+                return Some(micros(*duration));
+            }
+            Action::Failover => self.fail_over(step),
+            Action::Leave { client } => self.client_leaves(client, step),
+            Action::Freeze { client, duration } => {
+                self.freeze(client, micros(*duration), step);
+                return Some(micros(*duration));
+            }
+            Action::Rot { group } => self.rot(group, step),
+        }
+        None
+    }
+
+    fn begin_process(&mut self, step: usize, action: &Action) -> Option<u64> {
+        match action {
+            Action::Restart { broker, down, exit } => {
+                let broker = Self::ordinal(broker);
+                if !self.exists(broker) || self.brokers[broker].up.is_none() {
+                    return None;
+                }
+                match exit {
+                    Exit::Abrupt => {
+                        self.brokers[broker].down_by = Some(step);
+                        self.kill(broker, Goodbye::Reset);
+                        Some(micros(*down))
+                    }
+                    Exit::Graceful => {
+                        self.brokers[broker].down_by = Some(step);
+                        self.controller.draining.insert(broker);
+                        let name = self.brokers[broker].name.clone();
+                        self.record.tell(&name, || "drains".to_owned());
+                        self.after(0, Event::Notice { broker });
+                        self.after(DRAIN, Event::Close { broker });
+                        Some(DRAIN + micros(*down))
+                    }
+                }
+            }
+            Action::Kill { broker, peers } => {
+                let broker = Self::ordinal(broker);
+                if self.exists(broker) && self.may_die(broker) {
+                    self.brokers[broker].down_by = Some(step);
+                    self.kill(broker, *peers);
+                }
+                None
+            }
+            Action::Start { broker } => {
+                let broker = Self::ordinal(broker);
+                if self.exists(broker) {
+                    self.boot(broker);
+                }
+                None
+            }
+            _ => unreachable!("is no step about processes"),
+        }
+    }
+
+    /// Somebody must be left: a cluster without any broker has nothing to promise.
+    fn may_die(&self, broker: usize) -> bool {
+        self.running().any(|(other, slot, _)| other != broker && slot.is_member)
+    }
+
+    fn begin_control(&mut self, step: usize, action: &Action) -> Option<u64> {
+        match action {
+            Action::Flap { broker, duration } => {
+                let broker = Self::ordinal(broker);
+                self.controller.flapped.insert(broker, step);
+                if self.exists(broker) {
+                    self.record.effect(step);
+                    self.record.reach(Milestone::HealthyBrokerFlapped);
+                    self.notice(broker);
+                }
+                Some(micros(*duration))
+            }
+            Action::Scale { to } => {
+                self.scale(*to as usize, step);
+                None
+            }
+            Action::Entry { group, broker } => {
+                let broker = broker.as_deref().map(Self::ordinal);
+                self.record.effect(step);
+                self.set_entry(group, broker.filter(|it| self.exists(*it)));
+                None
+            }
+            Action::Depose { delay } => {
+                self.elect();
+                self.controller.is_electing = false;
+                self.publish();
+                Some(micros(*delay))
+            }
+            Action::Elect { delay } => {
+                self.elect();
+                self.record.effect(step);
+                self.record.reach(Milestone::ControllerElected);
+                Some(micros(*delay))
+            }
+            Action::Twin { broker, duration } => {
+                let broker = Self::ordinal(broker);
+                if self.controller.twin.is_some() || !self.exists(broker) {
+                    return None;
+                }
+                self.record.effect(step);
+                self.controller.twin = Some(step);
+                self.twin_write(Some(broker));
+                self.after(TWIN_WRITES, Event::End { step });
+                Some(TWIN_WRITES + micros(*duration))
+            }
+            Action::Damage { how, duration } => {
+                self.damage_file(*how, step);
+                Some(micros(*duration))
+            }
+            Action::Lag { broker, duration } => {
+                self.begin_lag(Self::ordinal(broker), step);
+                Some(micros(*duration))
+            }
+            _ => unreachable!("is no step about the controller"),
+        }
+    }
+
+    fn begin_network(&mut self, step: usize, action: &Action) -> Option<u64> {
+        match action {
+            Action::Cut { broker, client, way, duration } => {
+                let client = client.as_deref().and_then(|it| self.client_named(it));
+                let broker = Self::ordinal(broker);
+                self.net.cuts.push(Cut { broker, client, way: *way, step });
+                Some(micros(*duration))
+            }
+            Action::BlackHole { broker, duration } => {
+                self.net.black_holes.push((Self::ordinal(broker), step));
+                Some(micros(*duration))
+            }
+            Action::Reset { broker } => {
+                if self.reset_conns(Self::ordinal(broker)) > 0 {
+                    self.record.effect(step);
+                }
+                None
+            }
+            Action::Slow { broker, by, duration } => {
+                self.net.slow.push((Self::ordinal(broker), micros(*by), step));
+                self.record.effect(step);
+                Some(micros(*duration))
+            }
+            _ => unreachable!("is no step about the network"),
+        }
+    }
+
+    /// Ends what a step began. Returns whether that was all of it.
+    pub(super) fn end_action(&mut self, step: usize, action: &Action) -> bool {
+        match action {
+            Action::Restart { broker, .. } => {
+                let broker = Self::ordinal(broker);
+                self.controller.draining.remove(&broker);
+                self.boot(broker);
+                self.after(0, Event::Notice { broker });
+            }
+            Action::Pause { broker, .. } => self.resume(Self::ordinal(broker), step),
+            Action::StopIn { broker, .. } => {
+                // The step itself was over when it was set up.
+                self.resume(Self::ordinal(broker), step);
+                return false;
+            }
+            Action::Flap { broker, .. } => {
+                let broker = Self::ordinal(broker);
+                if self.controller.flapped.get(&broker) == Some(&step) {
+                    self.controller.flapped.remove(&broker);
+                }
+                if broker < self.brokers.len() {
+                    self.notice(broker);
+                }
+            }
+            Action::Depose { .. } => {
+                self.late_write(step);
+                // The true one notices that the file is not its own.
+                let after = self.controller.notices_down_after();
+                self.after(after, Event::Publish);
+            }
+            Action::Elect { .. } => {
+                self.controller.is_electing = false;
+                self.publish();
+            }
+            Action::Twin { .. } => return self.end_twin(step),
+            Action::Damage { .. } => self.mend_file(step),
+            Action::Lag { broker, .. } => self.end_lag(Self::ordinal(broker), step),
+            Action::Cut { .. } => {
+                self.net.cuts.retain(|cut| cut.step != step);
+                self.release();
+            }
+            Action::BlackHole { .. } => self.net.black_holes.retain(|it| it.1 != step),
+            Action::Slow { .. } => self.net.slow.retain(|it| it.2 != step),
+            Action::Fail { .. } => self.storage.failing.retain(|it| it.step != step),
+            Action::SlowVolume { .. } => self.storage.slow.retain(|it| it.step != step),
+            Action::Wait { .. }
+            | Action::Stable { .. }
+            | Action::Kill { .. }
+            | Action::Start { .. }
+            | Action::Scale { .. }
+            | Action::Entry { .. }
+            | Action::Reset { .. }
+            | Action::Failover
+            | Action::Leave { .. }
+            | Action::Freeze { .. }
+            | Action::Rot { .. } => {}
+        }
+        true
+    }
+
+    /// First the true controller answers its twin with the same version, then it prevails with the
+    /// next.
+    fn end_twin(&mut self, step: usize) -> bool {
+        if self.controller.twin != Some(step) {
+            return true;
+        }
+        if self.record.count_effect(step) == 1 {
+            self.record.effect(step);
+            self.twin_write(None);
+            return false;
+        }
+        self.controller.twin = None;
+        self.publish();
+        true
+    }
+
+    fn scale(&mut self, to: usize, step: usize) {
+        let to = to.max(1);
+        self.record.effect(step);
+        while self.brokers.len() < to {
+            self.add_broker(self.brokers.len());
+        }
+        for broker in 0..self.brokers.len() {
+            let slot = &mut self.brokers[broker];
+            let was_member = slot.is_member && slot.incarnation > 0;
+            slot.is_member = broker < to;
+            if broker < to && !was_member {
+                self.record.reach(Milestone::ScaledOut);
+                self.boot(broker);
+            } else if broker >= to && was_member {
+                self.record.reach(Milestone::ScaledIn);
+                self.after(0, Event::Notice { broker });
+                self.after(FAREWELL, Event::Close { broker });
+            }
+        }
+    }
+
+    fn rot(&mut self, group: &str, step: usize) {
+        let path = format!("__consumer_offsets/{group}.json");
+        if self.volume.read(usize::MAX, &path).is_ok() {
+            self.volume.put(&path, b"{\"offsets\":{\"orders/0\":1\x00");
+            self.lens.rotten(group);
+            self.record.effect(step);
+            self.record.tell("volume", || format!("the file of {group} rots"));
+        }
+    }
+
+    /// Heals everything that a step could have left behind.
+    pub(super) fn heal(&mut self) {
+        self.net.cuts.clear();
+        self.net.black_holes.clear();
+        self.net.slow.clear();
+        self.storage.failing.clear();
+        self.storage.slow.clear();
+        self.storage.stops.clear();
+        self.release();
+    }
+
+    /// The number of a client.
+    fn client_named(&self, name: &str) -> Option<usize> {
+        self.clients.iter().position(|slot| *slot.name == *name)
+    }
+
+    fn client_leaves(&mut self, name: &str, step: usize) {
+        if let Some(client) = self.client_named(name) {
+            self.record.effect(step);
+            self.with_client(client, |it, cx| it.leave(cx));
+        }
+    }
+
+    fn freeze(&mut self, name: &str, micros: u64, step: usize) {
+        if let Some(client) = self.client_named(name) {
+            self.record.effect(step);
+            self.record.reach(Milestone::ClientFroze);
+            self.clients[client].frozen = self.now + micros;
+            let name = self.clients[client].name.clone();
+            self.record.tell(&name, || "stops in place".to_owned());
+        }
+    }
+}

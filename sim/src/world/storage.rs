@@ -1,0 +1,280 @@
+//! When volume operations happen, fail, and get stuck.
+//!
+//! An operation reaches the volume some time after it was asked for, and happens at one instant. A
+//! broker that dies in between may have its operation happen all the same, at once or late. An
+//! operation that fails with EIO may have happened.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, ErrorKind},
+};
+
+use kaas_coordinator::assignment::ASSIGNMENT_PATH;
+use tokio::sync::oneshot;
+
+use super::{Event, World};
+use crate::{
+    milestone::Milestone,
+    plan::{Failure, Goodbye, Operation, Plan, Span},
+    seed::Stream,
+    volume::{Op, Reply},
+};
+
+/// How late an operation of a dead broker may happen, in microseconds.
+const LATE_MAX: u64 = 2_000_000;
+
+/// What is on its way to the volume, and what is wrong with it.
+#[derive(Debug)]
+pub(super) struct Storage {
+    seed: u64,
+    latency: Span,
+    streams: BTreeMap<usize, Stream>,
+    faults: Stream,
+    pending: BTreeMap<u64, Pending>,
+    operations: u64,
+    pub(super) failing: Vec<Failing>,
+    pub(super) slow: Vec<SlowVolume>,
+    pub(super) stops: Vec<Stop>,
+}
+
+#[derive(Debug)]
+struct Pending {
+    broker: usize,
+    op: Op,
+    /// Where the outcome goes; nowhere if the broker is dead.
+    reply: Option<oneshot::Sender<io::Result<Reply>>>,
+}
+
+/// Operations that fail.
+#[derive(Debug)]
+pub(super) struct Failing {
+    pub(super) step: usize,
+    pub(super) broker: Option<usize>,
+    pub(super) error: Failure,
+    pub(super) on: Operation,
+    pub(super) percent: u32,
+}
+
+/// Operations that take longer.
+#[derive(Debug)]
+pub(super) struct SlowVolume {
+    pub(super) step: usize,
+    pub(super) broker: Option<usize>,
+    pub(super) by: u64,
+}
+
+/// A broker that is to stop in the middle of an operation.
+#[derive(Debug)]
+pub(super) struct Stop {
+    pub(super) step: usize,
+    pub(super) broker: usize,
+    pub(super) on: Operation,
+    /// How many operations of the kind go well before.
+    pub(super) left: u32,
+    /// For how long it is paused, in microseconds; `None` kills it.
+    pub(super) pause: Option<u64>,
+}
+
+impl Storage {
+    pub(super) fn new(plan: &Plan) -> Self {
+        Self {
+            seed: plan.seed,
+            latency: plan.volume,
+            streams: BTreeMap::new(),
+            faults: Stream::new(plan.seed, "volume faults", 0),
+            pending: BTreeMap::new(),
+            operations: 0,
+            failing: Vec::new(),
+            slow: Vec::new(),
+            stops: Vec::new(),
+        }
+    }
+}
+
+fn is_of_kind(op: &Op, kind: Operation) -> bool {
+    kind == Operation::Any || op.kind() == kind
+}
+
+impl World {
+    /// A broker asks the volume for something.
+    pub(super) fn request_operation(
+        &mut self,
+        broker: usize,
+        op: Op,
+        reply: oneshot::Sender<io::Result<Reply>>,
+    ) {
+        let storage = &mut self.storage;
+        let (seed, latency) = (storage.seed, storage.latency);
+        let stream = storage.streams.entry(broker);
+        let stream = stream.or_insert_with(|| Stream::new(seed, "volume", broker as u64));
+        let mut takes = stream.micros(latency);
+        for slow in storage.slow.iter().filter(|it| it.broker.is_none_or(|it| it == broker)) {
+            takes += slow.by;
+            self.record.effect(slow.step);
+            self.record.reach(Milestone::VolumeSlow);
+        }
+        storage.operations += 1;
+        let number = storage.operations;
+        storage.pending.insert(number, Pending { broker, op, reply: Some(reply) });
+        self.after(takes, Event::Operate { op: number });
+    }
+
+    /// An operation reaches the volume.
+    pub(super) fn operate(&mut self, number: u64) {
+        let Some(Pending { broker, op, reply }) = self.storage.pending.remove(&number) else {
+            return;
+        };
+        let outcome = match self.failure(broker, &op) {
+            Some((error, happens)) => {
+                if happens {
+                    // Its outcome is not told.
+                    let _ = self.apply(broker, &op);
+                }
+                Err(error)
+            }
+            None => self.apply(broker, &op),
+        };
+        self.record.fold(broker as u64, 5, number << 1 | u64::from(outcome.is_ok()));
+        if self.stop_in(broker, &op) == Some(Fate::Dies) {
+            return;
+        }
+        match reply {
+            Some(reply) => self.touched |= reply.send(outcome).is_ok(),
+            None => self.record.reach(Milestone::OperationOfTheDead),
+        }
+    }
+
+    /// Whether and how an operation fails, and whether it happens all the same.
+    fn failure(&mut self, broker: usize, op: &Op) -> Option<(io::Error, bool)> {
+        let storage = &mut self.storage;
+        for it in &storage.failing {
+            let is_meant = it.broker.is_none_or(|it| it == broker) && is_of_kind(op, it.on);
+            let needs_space = matches!(op.kind(), Operation::Write | Operation::CreateDir);
+            if !is_meant || (it.error == Failure::Full && !needs_space) {
+                continue;
+            }
+            if it.percent < 100 && !storage.faults.percent(it.percent) {
+                continue;
+            }
+            self.record.effect(it.step);
+            return Some(match it.error {
+                Failure::Io => {
+                    self.record.reach(Milestone::VolumeFailed);
+                    let happens = it.percent < 100 && storage.faults.percent(50);
+                    (io::Error::other("input/output error"), happens)
+                }
+                Failure::Full => {
+                    self.record.reach(Milestone::VolumeFull);
+                    (ErrorKind::StorageFull.into(), false)
+                }
+            });
+        }
+        None
+    }
+
+    fn apply(&mut self, broker: usize, op: &Op) -> io::Result<Reply> {
+        if let Op::Read(path) = op
+            && **path == *ASSIGNMENT_PATH
+        {
+            return self.read_assignment(broker).map(|it| Reply::Content(it.to_vec()));
+        }
+        let reply = self.volume.apply(broker, op)?;
+        match op.kind() {
+            Operation::Write | Operation::CreateDir | Operation::Remove | Operation::Rename => {
+                self.changed(broker, op);
+            }
+            Operation::Any
+            | Operation::Read
+            | Operation::Sync
+            | Operation::SyncDir
+            | Operation::List
+            | Operation::Exists => {}
+        }
+        Ok(reply)
+    }
+
+    /// Lets the lens see what a broker has changed.
+    fn changed(&mut self, broker: usize, op: &Op) {
+        let content = match op {
+            Op::Rename(_, to) => self.volume.read(broker, to).ok(),
+            _ => None,
+        };
+        let name = &self.brokers[broker].name;
+        self.lens.volume_changed(name, op, content.as_deref());
+        if let Op::Rename(from, _) = op {
+            self.lens.volume_removed(from);
+        }
+    }
+
+    /// Whether the broker stops here, in the middle of the operation.
+    fn stop_in(&mut self, broker: usize, op: &Op) -> Option<Fate> {
+        let stops = &mut self.storage.stops;
+        let at = stops.iter_mut().position(|it| {
+            if it.broker != broker || !is_of_kind(op, it.on) {
+                return false;
+            }
+            it.left = it.left.saturating_sub(1);
+            it.left == 0
+        })?;
+        let stop = stops.remove(at);
+        if self.brokers[broker].up.is_none() {
+            return None;
+        }
+        self.record.effect(stop.step);
+        self.record.reach(Milestone::StoppedInOperation);
+        match stop.pause {
+            Some(micros) => {
+                if self.pause(broker, stop.step) {
+                    self.after(micros, Event::End { step: stop.step });
+                }
+                Some(Fate::Pauses)
+            }
+            None => {
+                self.kill(broker, Goodbye::Reset);
+                self.after(RETURN, Event::Boot { broker });
+                Some(Fate::Dies)
+            }
+        }
+    }
+
+    /// A broker is dead: some of what it had asked for happens all the same, some of that late.
+    pub(super) fn storage_of_dead(&mut self, broker: usize) {
+        let storage = &mut self.storage;
+        let pending = storage.pending.iter().filter(|(_, it)| it.broker == broker);
+        let numbers: Vec<u64> = pending.map(|(number, _)| *number).collect();
+        for number in numbers {
+            let mut it = storage.pending.remove(&number).expect("it was just seen");
+            it.reply = None;
+            if storage.faults.percent(50) {
+                continue;
+            }
+            let late = match storage.faults.percent(50) {
+                true => storage.faults.below(LATE_MAX),
+                false => 0,
+            };
+            storage.operations += 1;
+            let number = storage.operations;
+            storage.pending.insert(number, it);
+            self.queue.push(self.now + late, Event::Operate { op: number });
+        }
+    }
+
+    /// The volume moves to its standby.
+    pub(super) fn fail_over(&mut self, step: usize) {
+        let undone = self.volume.fail_over();
+        if undone > 0 {
+            self.record.effect(step);
+            self.record.reach(Milestone::UnsyncedEntriesLost);
+        }
+        self.record.tell("volume", || format!("failed over, {undone} entries undone"));
+    }
+}
+
+/// How long a broker that died in an operation stays away, in microseconds.
+const RETURN: u64 = 3_000_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Dies,
+    Pauses,
+}

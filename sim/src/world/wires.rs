@@ -1,0 +1,300 @@
+//! Messages between clients and brokers, and what becomes of them on the way.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use kaas_coordinator::api::{Request, Response};
+use madsim::task::AbortHandle;
+
+use super::{Event, World};
+use crate::{
+    client::{self, Cx, Send},
+    hub::Post,
+    milestone::Milestone,
+    net::ConnId,
+};
+
+/// What is on its way or being answered.
+#[derive(Debug, Default)]
+pub(super) struct Wires {
+    /// The last request's number.
+    requests: u64,
+    /// Messages that a cut keeps from arriving, in order.
+    stalled: Vec<(ConnId, bool, Event)>,
+    /// Requests at brokers.
+    calls: BTreeMap<u64, Call>,
+}
+
+#[derive(Debug)]
+struct Call {
+    conn: ConnId,
+    broker: usize,
+    abort: Option<AbortHandle>,
+}
+
+impl World {
+    /// A client acts because its time has come.
+    pub(super) fn wake(&mut self, client: usize) {
+        self.clients[client].armed = u64::MAX;
+        if let Some(until) = self.clients[client].frozen_until(self.now) {
+            self.clients[client].armed = until;
+            self.queue.push(until, Event::Wake { client });
+            return;
+        }
+        self.with_client(client, |it, cx| it.wake(cx));
+    }
+
+    /// Runs one step of a client, then sends what it has to say and sets its alarm.
+    pub(super) fn with_client(
+        &mut self,
+        client: usize,
+        step: impl FnOnce(&mut client::Client, &mut Cx<'_>),
+    ) {
+        let slot = &mut self.clients[client];
+        let Some(mut it) = slot.client.take() else { return };
+        let mut sends = std::mem::take(&mut slot.sends);
+        let mut cx = Cx {
+            now: self.now,
+            name: &slot.name,
+            stream: &mut slot.stream,
+            sends: &mut sends,
+            requests: &mut self.wires.requests,
+            lens: &mut self.lens,
+            record: &mut self.record,
+            brokers: self.brokers.len(),
+        };
+        step(&mut it, &mut cx);
+        self.clients[client].client = Some(it);
+        for send in sends.drain(..) {
+            match send {
+                Send::Request { broker, request, body } => {
+                    self.send(client, broker, request, body);
+                }
+                Send::Close { broker } => self.hang_up(client, broker),
+            }
+        }
+        self.clients[client].sends = sends;
+        self.arm(client);
+    }
+
+    /// Makes sure that a client is woken when it wants to be.
+    pub(super) fn arm(&mut self, client: usize) {
+        let slot = &mut self.clients[client];
+        let Some(it) = &slot.client else { return };
+        let at = it.next_wake().max(self.now);
+        if at < slot.armed {
+            slot.armed = at;
+            self.queue.push(at, Event::Wake { client });
+        }
+    }
+
+    fn send(&mut self, client: usize, broker: usize, request: u64, body: Box<Request>) {
+        let now = self.now;
+        let known = self.clients[client].conns.get(&broker).copied();
+        let conn = match known.filter(|id| self.net.conn(*id).is_some_and(|it| it.is_open)) {
+            Some(conn) => conn,
+            None => self.connect(client, broker),
+        };
+        self.clients[client].open.push((request, conn));
+        self.lens.sent(request, &self.clients[client].name, &body);
+        if let Some(at) = self.net.arrival_up(conn, now) {
+            self.queue.push(at, Event::Up { conn, request, body });
+        }
+    }
+
+    /// Opens a connection; the handshake takes two messages before the first of the client's own.
+    fn connect(&mut self, client: usize, broker: usize) -> ConnId {
+        let incarnation = self.brokers[broker].incarnation;
+        let conn = self.net.open(client, broker, incarnation);
+        self.clients[client].conns.insert(broker, conn);
+        let handshake = 2 * self.net.latency(client, broker);
+        self.net.delay_up(conn, self.now + handshake);
+        if let Some((_, step)) = self.net.black_holes.iter().find(|it| it.0 == broker) {
+            self.record.effect(*step);
+            self.record.reach(Milestone::ConnectBlackHoled);
+            self.net.swallow(conn);
+        }
+        conn
+    }
+
+    /// A client closes its end; what it has sent goes on.
+    fn hang_up(&mut self, client: usize, broker: usize) {
+        let Some(conn) = self.clients[client].conns.remove(&broker) else { return };
+        self.clients[client].open.retain(|(_, it)| *it != conn);
+        self.net.close(conn);
+        if let Some(at) = self.net.arrival_up(conn, self.now) {
+            self.queue.push(at, Event::Fin { conn });
+        }
+    }
+
+    /// Whether a message has to wait for a link to heal; then it is put aside.
+    fn stalls(&mut self, conn: ConnId, to_broker: bool) -> bool {
+        let Some(step) = self.net.stalled_by(conn, to_broker) else { return false };
+        self.record.effect(step);
+        self.record.reach(Milestone::MessageStalled);
+        true
+    }
+
+    /// A request reaches a broker's machine.
+    pub(super) fn up(&mut self, conn: ConnId, request: u64, body: Box<Request>) {
+        if self.stalls(conn, true) {
+            self.wires.stalled.push((conn, true, Event::Up { conn, request, body }));
+            return;
+        }
+        let Some(it) = self.net.conn(conn) else { return };
+        let (client, broker, incarnation) = (it.client, it.broker, it.incarnation);
+        if it.is_swallowed {
+            return;
+        }
+        let slot = &self.brokers[broker];
+        let Some(up) = &slot.up else {
+            if !slot.is_silent {
+                self.refuse(conn);
+            }
+            return;
+        };
+        if slot.incarnation != incarnation {
+            // The machine knows nothing of a connection to the process before.
+            self.refuse(conn);
+            return;
+        }
+        let coordinator = Arc::clone(&up.broker);
+        let node = up.node.clone();
+        let is_paused = up.paused_by;
+        if let Some(step) = is_paused {
+            self.record.effect(step);
+        }
+        let local = slot.clock.local(self.now);
+        self.record.fold(broker as u64, 1, request ^ (client as u64) << 40);
+        self.lens.arrived(request, &self.brokers[broker].name, local, &body);
+        let task = node.spawn(async move {
+            let answer = coordinator.call(*body).await;
+            coordinator.host().post(Post::Answer(request, answer));
+        });
+        let call = Call { conn, broker, abort: Some(task.abort_handle()) };
+        self.wires.calls.insert(request, call);
+        self.touched = true;
+    }
+
+    /// Tells a client that nobody serves its connection.
+    fn refuse(&mut self, conn: ConnId) {
+        if let Some(at) = self.net.arrival_down(conn, self.now) {
+            self.queue.push(at, Event::Lost { conn });
+        }
+    }
+
+    /// The client has closed its end: whatever is parked for it at the broker is given up.
+    pub(super) fn fin(&mut self, conn: ConnId) {
+        if self.stalls(conn, true) {
+            self.wires.stalled.push((conn, true, Event::Fin { conn }));
+            return;
+        }
+        self.drop_calls(conn);
+        self.net.forget(conn);
+    }
+
+    fn drop_calls(&mut self, conn: ConnId) {
+        let calls = self.wires.calls.iter().filter(|(_, call)| call.conn == conn);
+        for request in calls.map(|(request, _)| *request).collect::<Vec<_>>() {
+            let call = self.wires.calls.remove(&request).expect("it was just seen");
+            self.record.reach(Milestone::ClientGoneWhileWaiting);
+            self.lens.void(request);
+            if let Some(abort) = call.abort {
+                abort.abort();
+                self.touched = true;
+            }
+        }
+    }
+
+    /// A broker answers.
+    pub(super) fn answered(&mut self, broker: usize, request: u64, response: Response) {
+        let Some(call) = self.wires.calls.remove(&request) else { return };
+        let slot = &self.brokers[broker];
+        let local = slot.clock.local(self.now);
+        self.record.fold(broker as u64, 2, request << 8 ^ crate::lens::verdict_of(&response));
+        self.lens.answered(request, &slot.name, local, &response, &mut self.record);
+        if let Some(at) = self.net.arrival_down(call.conn, self.now) {
+            let body = Box::new(response);
+            self.queue.push(at, Event::Down { conn: call.conn, request, body });
+        }
+    }
+
+    /// An answer reaches a client's machine.
+    pub(super) fn down(&mut self, conn: ConnId, request: u64, body: Box<Response>) {
+        if self.stalls(conn, false) {
+            self.wires.stalled.push((conn, false, Event::Down { conn, request, body }));
+            return;
+        }
+        let Some(it) = self.net.conn(conn).filter(|it| it.is_open) else { return };
+        let client = it.client;
+        if let Some(until) = self.clients[client].frozen_until(self.now) {
+            self.queue.push(until, Event::Down { conn, request, body });
+            return;
+        }
+        self.clients[client].open.retain(|(it, _)| *it != request);
+        self.lens.received(request, &body);
+        self.with_client(client, |it, cx| it.answered(cx, request, *body));
+    }
+
+    /// A client learns that a connection is gone.
+    pub(super) fn lost(&mut self, conn: ConnId) {
+        if self.stalls(conn, false) {
+            self.wires.stalled.push((conn, false, Event::Lost { conn }));
+            return;
+        }
+        let Some(it) = self.net.conn(conn) else { return };
+        let (client, broker) = (it.client, it.broker);
+        if let Some(until) = self.clients[client].frozen_until(self.now) {
+            self.queue.push(until, Event::Lost { conn });
+            return;
+        }
+        self.net.forget(conn);
+        self.record.reach(Milestone::ConnectionReset);
+        let slot = &mut self.clients[client];
+        if slot.conns.get(&broker) == Some(&conn) {
+            slot.conns.remove(&broker);
+        }
+        let lost: Vec<u64> =
+            slot.open.iter().filter(|(_, it)| *it == conn).map(|(request, _)| *request).collect();
+        slot.open.retain(|(_, it)| *it != conn);
+        for request in lost {
+            self.lens.connection_lost(request);
+            self.with_client(client, |it, cx| it.lost(cx, request));
+        }
+    }
+
+    /// A link has healed: what waited is sent again.
+    pub(super) fn release(&mut self) {
+        for (conn, to_broker, event) in std::mem::take(&mut self.wires.stalled) {
+            if self.net.stalled_by(conn, to_broker).is_some() {
+                self.wires.stalled.push((conn, to_broker, event));
+                continue;
+            }
+            let at = if to_broker {
+                self.net.arrival_up(conn, self.now)
+            } else {
+                self.net.arrival_down(conn, self.now)
+            };
+            if let Some(at) = at {
+                self.record.reach(Milestone::StalledMessageDelivered);
+                self.queue.push(at, event);
+            }
+        }
+    }
+
+    /// Both ends of all connections to a broker are torn down.
+    pub(super) fn reset_conns(&mut self, broker: usize) -> usize {
+        let conns = self.net.conns_of(broker);
+        for conn in &conns {
+            self.drop_calls(*conn);
+            self.refuse(*conn);
+        }
+        conns.len()
+    }
+
+    /// The broker is dead: its calls end with it.
+    pub(super) fn forget_calls(&mut self, broker: usize) -> usize {
+        let calls = self.wires.calls.len();
+        self.wires.calls.retain(|_, call| call.broker != broker);
+        calls - self.wires.calls.len()
+    }
+}
