@@ -1,11 +1,13 @@
-//! generation-agreement, exclusive-assignment and no-zombie-commit: the history of each group, by reign.
+//! generation-agreement, exclusive-assignment and no-zombie-commit: the history of each group, by
+//! reign.
 //!
-//! It follows what brokers answer to JoinGroup and SyncGroup, and which commits with a member identity they accept. A
-//! static member that was replaced keeps its identity under a new id, so everything is compared by identity. How
-//! members are chosen, or when a generation begins, is not judged.
+//! It follows what brokers answer to JoinGroup and SyncGroup, and which commits with a member
+//! identity they accept. A static member that was replaced keeps its identity under a new id, so
+//! everything is compared by identity. How members are chosen, or when a generation begins, is not
+//! judged.
 //!
-//! Always: only the last few reigns of a group and the last few generations of a reign are remembered; a commit that
-//! would need an older one is not judged.
+//! Always: only the last few reigns of a group and the last few generations of a reign are
+//! remembered; a commit that would need an older one is not judged.
 
 mod reign;
 

@@ -1,8 +1,9 @@
 //! read-filter: a list of groups names only what its broker may speak for.
 //!
-//! Each listed group is judged like an answer that speaks for it. Once views are settled the answers of one round are
-//! laid side by side: no group twice from different brokers, none that the settled view routes elsewhere. Whether the
-//! union is complete is not promised: brokers that do not answer leave holes.
+//! Each listed group is judged like an answer that speaks for it. Once views are settled the
+//! answers of one round are laid side by side: no group twice from different brokers, none that the
+//! settled view routes elsewhere. Whether the union is complete is not promised: brokers that do
+//! not answer leave holes.
 //!
 //! Always: only the last few rounds are remembered.
 

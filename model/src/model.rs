@@ -1,9 +1,11 @@
 //! The model as its users see it: give it events, ask it what broke.
 //!
-//! It only hands each event to the checkers concerned. Most promises are judged as the events come; durability of offsets
-//! is judged at the end, because a later answer may still explain an earlier one.
+//! It only hands each event to the checkers concerned. Most promises are judged as the events come;
+//! durability of offsets is judged at the end, because a later answer may still explain an earlier
+//! one.
 //!
-//! Always: an event it can make nothing of (an answer to nothing, a view never defined) changes nothing.
+//! Always: an event it can make nothing of (an answer to nothing, a view never defined) changes
+//! nothing.
 
 use crate::{
     ending,

@@ -1,9 +1,10 @@
 //! offset-durability: the committed offset of each partition is one linearizable register.
 //!
-//! Every (group, partition) has a history of commits, deletes and fetches as their clients saw them. It is kept whole
-//! and judged at the end: is there one order of all operations, each at some instant between its invocation and its
-//! return, in which every fetch gives the latest write? A commit of unknown outcome may take effect at any time after it
-//! was invoked, or never; a refused one never.
+//! Every (group, partition) has a history of commits, deletes and fetches as their clients saw
+//! them. It is kept whole and judged at the end: is there one order of all operations, each at some
+//! instant between its invocation and its return, in which every fetch gives the latest write? A
+//! commit of unknown outcome may take effect at any time after it was invoked, or never; a refused
+//! one never.
 //!
 //! Always: the answer is exact, or counted as undecided.
 
@@ -234,7 +235,8 @@ impl Register {
         }
     }
 
-    /// The first answer that names a write nobody made here, or a refused one, or a wrong offset, or comes too early.
+    /// The first answer that names a write nobody made here, or a refused one, or a wrong offset,
+    /// or comes too early.
     fn impossible_answer(
         &self,
         history: &[Op],

@@ -1,11 +1,14 @@
-//! unique-ownership and stable-divisor: who may speak for a key, and whether the rule alone decides it.
+//! unique-ownership and stable-divisor: who may speak for a key, and whether the rule alone decides
+//! it.
 //!
-//! An answer for a key is legitimate if, within the staleness bound before it (on the broker's clock), there is an
-//! instant at which reading the file would have confirmed a view that routes the key to the broker; or if the broker
-//! has just started. Naming a coordinator is legitimate if some view that may be in force at the answering broker routes
-//! the key there. "Nobody" is a refusal, not another owner, and is not judged.
+//! An answer for a key is legitimate if, within the staleness bound before it (on the broker's
+//! clock), there is an instant at which reading the file would have confirmed a view that routes
+//! the key to the broker; or if the broker has just started. Naming a coordinator is legitimate if
+//! some view that may be in force at the answering broker routes the key there. "Nobody" is a
+//! refusal, not another owner, and is not judged.
 //!
-//! Always: when in doubt which view a broker acted on, every one it could have seen counts in its favour.
+//! Always: when in doubt which view a broker acted on, every one it could have seen counts in its
+//! favour.
 
 use crate::{
     event::{Kind, Micros, Name, ViewId},

@@ -1,7 +1,7 @@
 //! One reign of a group: its generations, who was told them, who got what.
 //!
-//! Judges agreement within a generation, the order of generations, and that no partition has two members. Members are
-//! compared by identity: a static member's instance, a dynamic member's id.
+//! Judges agreement within a generation, the order of generations, and that no partition has two
+//! members. Members are compared by identity: a static member's instance, a dynamic member's id.
 //!
 //! Always: generations are kept in rising order and only the newest few of them.
 
@@ -257,8 +257,8 @@ impl Reign {
 
     /// Who of `all` is not in `list`, by identity, as words.
     ///
-    /// Which static member an id stood for is not known if it was replaced before anybody saw an answer to it. So each
-    /// such id makes up for one static member.
+    /// Which static member an id stood for is not known if it was replaced before anybody saw an
+    /// answer to it. So each such id makes up for one static member.
     fn left_out(
         &self,
         all: &BTreeSet<Name>,

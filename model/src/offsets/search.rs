@@ -1,9 +1,11 @@
-//! Linearizability of a register by search, for histories in which several writers may be behind "nothing committed".
+//! Linearizability of a register by search, for histories in which several writers may be behind
+//! "nothing committed".
 //!
-//! The history is walked from one end to the other with the set of states it may be in: the current value, and which of
-//! the operations under way have already taken effect. When an operation returns, only states in which it has taken
-//! effect go on. A fetch takes effect as soon as the value is the one it gave, which loses nothing. Deletes of unknown
-//! outcome are alike, so they are a number: how many were used.
+//! The history is walked from one end to the other with the set of states it may be in: the current
+//! value, and which of the operations under way have already taken effect. When an operation
+//! returns, only states in which it has taken effect go on. A fetch takes effect as soon as the
+//! value is the one it gave, which loses nothing. Deletes of unknown outcome are alike, so they are
+//! a number: how many were used.
 //!
 //! Always: visits at most a given number of states, and then says that it does not know.
 
@@ -11,8 +13,8 @@ use super::{Action, Op, Register, Verdict};
 use crate::event::Outcome;
 use std::collections::BTreeMap;
 
-/// The state that a prefix of the history may leave: the write whose value holds (`None`: nothing committed), and the
-/// slots of operations under way that have taken effect.
+/// The state that a prefix of the history may leave: the write whose value holds (`None`: nothing
+/// committed), and the slots of operations under way that have taken effect.
 type State = (Option<u64>, u64);
 /// Each possible state with the fewest uncertain deletes that lead to it.
 type States = BTreeMap<State, usize>;
@@ -57,8 +59,8 @@ pub(super) fn judge(register: &Register, history: &[Op], budget: usize) -> Verdi
     Verdict::Linearizable
 }
 
-/// Invocations and returns in the order of the world. A commit of unknown outcome that was fetched has returned when the
-/// first such fetch has; one that never was is left out.
+/// Invocations and returns in the order of the world. A commit of unknown outcome that was fetched
+/// has returned when the first such fetch has; one that never was is left out.
 fn steps(history: &[Op]) -> Vec<(u64, &Op, bool)> {
     let mut first_fetch: BTreeMap<u64, u64> = BTreeMap::new();
     for op in history {

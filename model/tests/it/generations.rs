@@ -6,7 +6,8 @@ use model::{
     What,
 };
 
-/// A member as it joins: `c1:m1` is member `m1` of client `c1`, `c1:m1:i1` also a static one of instance `i1`.
+/// A member as it joins: `c1:m1` is member `m1` of client `c1`, `c1:m1:i1` also a static one of
+/// instance `i1`.
 pub(crate) fn joins(
     story: &mut Story,
     (reign, generation): (u64, i32),
