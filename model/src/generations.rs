@@ -12,7 +12,7 @@
 mod reign;
 
 use crate::{
-    event::{Micros, Name, What},
+    event::{Micros, Name, Outcome, What},
     ledger::Ledger,
     promise::Promise,
 };
@@ -225,7 +225,17 @@ impl Generations {
         });
     }
 
-    /// A commit came back to its client or never will: nobody accepts it any more.
+    /// A commit has its answer, so it is not accepted again.
+    pub(crate) fn commit_returned(&mut self, op: u64, outcome: Outcome) {
+        match outcome {
+            Outcome::Ok | Outcome::Refused => {
+                self.commits.remove(&op);
+            }
+            Outcome::Unknown => {}
+        }
+    }
+
+    /// A dead broker accepts nothing any more.
     pub(crate) fn broker_stopped(&mut self, broker: &Name) {
         self.commits.retain(|_, arrival| arrival.broker != *broker);
     }

@@ -33,6 +33,9 @@ impl Rounds {
         (round, groups): (u64, &[Name]),
         ledger: &mut Ledger,
     ) {
+        if world.sight(broker).booting(local, limits.staleness) {
+            return;
+        }
         for key in groups {
             let answer = Answer { broker, local, kind: Kind::Group, key, what: "list" };
             let fine = judge(world, limits, answer, Promise::ReadFilter, ledger).is_some();

@@ -187,7 +187,10 @@ impl Model {
             What::DeleteInvoked { op, client, group, partition } => {
                 offsets.delete_invoked(*op, client, (group, partition), now);
             }
-            What::Returned { op, outcome } => offsets.returned(*op, *outcome, now),
+            What::Returned { op, outcome } => {
+                offsets.returned(*op, *outcome, now);
+                self.generations.commit_returned(*op, *outcome);
+            }
             What::FetchInvoked { op, client, group, partition } => {
                 offsets.fetch_invoked(*op, client, (group, partition), now);
             }

@@ -15,8 +15,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How many generations of a reign are remembered.
 const GENERATIONS: usize = 8;
-/// How many syncs of the leader are told apart within a generation.
-const OFFERS: usize = 16;
 
 #[derive(Debug, Default)]
 pub(super) struct Reign {
@@ -112,7 +110,7 @@ impl Reign {
         let leader = leader.map(|first| first.leader.clone());
         let leads = leader.is_some_and(|leader| self.same(&leader, member));
         let Some(generation) = self.generations.get_mut(&number) else { return };
-        if leads && generation.synced.is_none() && generation.offers.len() < OFFERS {
+        if leads && generation.synced.is_none() {
             let known = generation.offers.iter().any(|offer| offer == assignments);
             if !known {
                 generation.offers.push(assignments.to_vec());

@@ -22,6 +22,9 @@ type States = BTreeMap<State, usize>;
 /// How many operations may be under way at a time.
 const SLOTS: usize = 64;
 
+/// How many states a step may always visit, so that long histories are not undecided for their length.
+const STATES_PER_STEP: usize = 16;
+
 /// What the walk knows at a point of the history.
 struct Walk<'a> {
     states: States,
@@ -41,12 +44,12 @@ enum Stop {
     TooMuch,
 }
 
-pub(super) fn judge(register: &Register, history: &[Op], budget: usize) -> Verdict {
+pub(super) fn judge(register: &Register, history: &[&Op], budget: usize) -> Verdict {
     let mut walk = Walk {
         states: BTreeMap::from([((None, 0), 0)]),
         slots: [None; SLOTS],
         uncertain: 0,
-        budget,
+        budget: budget + STATES_PER_STEP * history.len(),
     };
     for (_, op, returns) in steps(history) {
         let done = if returns { walk.returned(op) } else { walk.invoked(op) };
@@ -61,16 +64,16 @@ pub(super) fn judge(register: &Register, history: &[Op], budget: usize) -> Verdi
 
 /// Invocations and returns in the order of the world. A commit of unknown outcome that was fetched
 /// has returned when the first such fetch has; one that never was is left out.
-fn steps(history: &[Op]) -> Vec<(u64, &Op, bool)> {
+fn steps<'a>(history: &[&'a Op]) -> Vec<(u64, &'a Op, bool)> {
     let mut first_fetch: BTreeMap<u64, u64> = BTreeMap::new();
-    for op in history {
+    for &op in history {
         if let (Some((_, write)), Some(returned)) = (op.value(), op.returned) {
             let first = first_fetch.entry(write).or_insert(returned);
             *first = returned.min(*first);
         }
     }
     let mut steps = Vec::new();
-    for op in history {
+    for &op in history {
         let returned = match op.action {
             Action::Commit { write, .. } => op.returned.or(first_fetch.get(&write).copied()),
             Action::Delete | Action::Fetch(_) => op.returned,
@@ -159,9 +162,12 @@ fn with_fetches(slots: &[Option<&Op>; SLOTS], (value, mut done): State) -> State
 }
 
 /// Evidence: the operation that could not return, after the last few that could.
-fn stuck(register: &Register, history: &[Op], op: &Op) -> Verdict {
-    let mut before: Vec<&Op> =
-        history.iter().filter(|o| o.returned.is_some() && o.returned < op.returned).collect();
+fn stuck(register: &Register, history: &[&Op], op: &Op) -> Verdict {
+    let mut before: Vec<&Op> = history
+        .iter()
+        .copied()
+        .filter(|o| o.returned.is_some_and(|at| Some(at) < op.returned))
+        .collect();
     before.sort_by_key(|op| op.returned);
     let from = before.len().saturating_sub(3);
     let mut ops = before.split_off(from);

@@ -25,7 +25,7 @@ struct Cluster<'a> {
     fetched: bool,
 }
 
-pub(super) fn judge(register: &Register, history: &[Op]) -> Verdict {
+pub(super) fn judge(register: &Register, history: &[&Op]) -> Verdict {
     let clusters = clusters(history);
     let zones = clusters.iter().filter_map(|cluster| Some((cluster.zone()?, cluster)));
     let (mut forward, mut backward): (Vec<_>, Vec<_>) =
@@ -47,10 +47,10 @@ pub(super) fn judge(register: &Register, history: &[Op]) -> Verdict {
     }
 }
 
-fn clusters(history: &[Op]) -> Vec<Cluster<'_>> {
-    let mut by_write: BTreeMap<Option<u64>, Cluster<'_>> = BTreeMap::new();
+fn clusters<'a>(history: &[&'a Op]) -> Vec<Cluster<'a>> {
+    let mut by_write: BTreeMap<Option<u64>, Cluster<'a>> = BTreeMap::new();
     let mut deletes = Vec::new();
-    for op in history {
+    for &op in history {
         match op.action {
             Action::Delete => {
                 let mut alone = Cluster::default();

@@ -10,6 +10,7 @@ mod listing;
 mod memory;
 mod offsets;
 mod ownership;
+mod ownership_by_instant;
 mod replies;
 mod routing;
 mod small_histories;
