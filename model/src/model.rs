@@ -122,6 +122,7 @@ impl Model {
             What::BrokerStarted { broker, local } => {
                 world.sight_mut(broker).start(*local);
                 replies.started(broker, *local, ledger.now());
+                self.ownership.started(broker);
             }
             What::BrokerStopped { broker } => {
                 replies.stopped(broker);

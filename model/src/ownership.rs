@@ -16,7 +16,7 @@ use crate::{
     promise::{Limits, Promise},
     sight::{Span, World},
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How many views are told about in one piece of evidence.
 const TOLD: usize = 3;
@@ -36,6 +36,8 @@ pub(crate) struct Answer<'a> {
 pub(crate) struct Ownership {
     groups: BTreeMap<Name, Seen>,
     transactions: BTreeMap<Name, Seen>,
+    /// What each broker served while it had just started, and may have kept.
+    at_boot: BTreeMap<Name, BTreeSet<(Kind, Name)>>,
 }
 
 #[derive(Debug)]
@@ -59,6 +61,8 @@ impl Ownership {
             return;
         }
         if world.sight(answer.broker).booting(answer.local, limits.staleness) {
+            let served = self.at_boot.entry(answer.broker.clone()).or_default();
+            served.insert((answer.kind, answer.key.clone()));
             return;
         }
         ledger.check(Promise::StableDivisor);
@@ -69,11 +73,22 @@ impl Ownership {
                 let mut spans = world.sight(answer.broker).all_spans();
                 let ever =
                     spans.any(|span| world.explains(span.view, answer.broker, key, answer.broker));
-                if !ever {
+                if !ever && !self.kept_from_boot(answer) {
                     self.strange_owner(world, answer, answer.broker, ledger);
                 }
             }
         }
+    }
+
+    /// A broker starts anew.
+    pub(crate) fn started(&mut self, broker: &Name) {
+        self.at_boot.remove(broker);
+    }
+
+    /// Whether the broker did not pick the key by any rule but kept it from its first moments.
+    fn kept_from_boot(&self, answer: Answer<'_>) -> bool {
+        let served = self.at_boot.get(answer.broker);
+        served.is_some_and(|served| served.contains(&(answer.kind, answer.key.clone())))
     }
 
     /// A broker named the coordinator of a key.
