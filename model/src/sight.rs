@@ -104,8 +104,7 @@ impl World {
         let twins = self.same_order.get(&view.order()).map_or(&[][..], Vec::as_slice);
         twins.len() > 1
             && twins.iter().any(|&twin| {
-                twin != id
-                    && self.sight(broker).ever_shown(twin)
+                self.sight(broker).ever_shown(twin)
                     && self.view(twin).is_some_and(|view| view.routes_to(key.0, key.1, to))
             })
     }

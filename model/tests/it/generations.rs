@@ -154,6 +154,32 @@ fn a_member_that_was_left_out_gets_nothing() {
 }
 
 #[test]
+fn a_member_that_was_left_out_gets_something() {
+    let mut story = joined();
+    assigns(&mut story, 1, "m1", "m1=p0");
+    gets(&mut story, 1, "m2", "p1");
+    assert_eq!(story.breaks(), [GenerationAgreement]);
+}
+
+#[test]
+fn a_follower_does_not_assign() {
+    let mut story = joined();
+    assigns(&mut story, 1, "m2", "m2=p1");
+    gets(&mut story, 1, "m2", "p1");
+    assert_eq!(story.breaks(), [GenerationAgreement]);
+}
+
+#[test]
+fn an_assignment_that_came_after_the_first_answer_does_not_bind() {
+    let mut story = joined();
+    assigns(&mut story, 1, "m1", "m1=p0 m2=p1");
+    gets(&mut story, 1, "m1", "p0");
+    assigns(&mut story, 1, "m1", "m1=p0 m2=p2");
+    gets(&mut story, 1, "m2", "p2");
+    assert_eq!(story.breaks(), [GenerationAgreement]);
+}
+
+#[test]
 fn an_answer_comes_before_the_leader_has_spoken() {
     let mut story = joined();
     gets(&mut story, 1, "m2", "");
