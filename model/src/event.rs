@@ -146,8 +146,7 @@ pub enum What {
     ViewApplied { broker: Name, epoch: i64, version: i64, local: Micros },
 
     /// The broker emitted a success that speaks for this key. `what` names the request (`join`,
-    /// `commit`,
-    /// `describe`, ...); `describe` is judged under read-filter.
+    /// `commit`, `describe`, ...); `describe` is judged under read-filter.
     Served { broker: Name, local: Micros, key: Name, kind: Kind, what: &'static str },
     /// The broker emitted a successful answer to "who coordinates this key"; `None`: nobody does.
     Located { broker: Name, local: Micros, key: Name, kind: Kind, coordinator: Option<Name> },
@@ -226,8 +225,7 @@ pub enum What {
     /// From now on views do not change, and every live broker has had time to see the last one.
     Settled,
     /// The broker emitted an answer to ListGroups. Answers to one question put to all brokers share
-    /// `round`;
-    /// `complete`: it did not say that groups may be missing.
+    /// `round`; `complete`: it did not say that groups may be missing.
     Listed { broker: Name, local: Micros, round: u64, groups: Vec<Name>, complete: bool },
     /// The state of a group when everything had time to come to rest: its subscribed partitions,
     /// who holds what, and the reason why it is not stable, if there is one.

@@ -94,8 +94,7 @@ impl World {
     }
 
     /// Whether this view, or another content of the same order that the broker may have seen first,
-    /// routes the key to
-    /// `to`.
+    /// routes the key to `to`.
     pub(crate) fn explains(&self, id: ViewId, broker: &str, key: (Kind, &str), to: &str) -> bool {
         let Some(view) = self.view(id) else { return false };
         if view.routes_to(key.0, key.1, to) {
@@ -121,8 +120,7 @@ impl World {
     }
 
     /// The views that may be the one applied at `at`: all shown that are not older than what was
-    /// said to be applied
-    /// `reach` ago. Newest first.
+    /// said to be applied `reach` ago. Newest first.
     pub(crate) fn in_force(
         &self,
         broker: &str,

@@ -2,9 +2,8 @@
 //! makes of them.
 //!
 //! Times are whole milliseconds. Every broker's clock shows the world's time, unless a story turns
-//! it. A story ends with
-//! `breaks`, which gives the promises that broke, or `keeps`, which demands that none did and that
-//! one was checked.
+//! it. A story ends with `breaks`, which gives the promises that broke, or `keeps`, which demands
+//! that none did and that one was checked.
 
 use model::{Event, Health, Kind, Limits, Micros, Model, Name, Promise, Report, ViewId, What};
 
