@@ -22,7 +22,7 @@ type States = BTreeMap<State, usize>;
 /// How many operations may be under way at a time.
 const SLOTS: usize = 64;
 
-/// How many states a step may always visit, so that long histories are not undecided for their length.
+/// How many states each operation adds to the budget: long histories are not undecided for length.
 const STATES_PER_STEP: usize = 16;
 
 /// What the walk knows at a point of the history.
