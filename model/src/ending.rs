@@ -1,8 +1,8 @@
 //! convergence: at the end every group is at rest, with every partition at exactly one member.
 //!
-//! It compares what the members hold with what they subscribed to, and demands a word of explanation for nothing: a
-//! reason why a group is not stable is told in the evidence, it does not excuse it. When "the end" has come is for the
-//! history to say.
+//! It compares what the members hold with what they subscribed to, and demands a word of
+//! explanation for nothing: a reason why a group is not stable is told in the evidence, it does not
+//! excuse it. When "the end" has come is for the history to say.
 
 use crate::{event::Name, ledger::Ledger, promise::Promise};
 use std::collections::BTreeMap;

@@ -1,12 +1,12 @@
 //! What can be seen of a cluster from outside: the vocabulary of a history.
 //!
-//! A history is a sequence of [`Event`]s in the order in which they happened in the world. It names what brokers
-//! emit, what clients invoke and get back, what the shared volume shows and what changed on it. It is not a log of a
-//! broker's inner steps: nothing here needs a look into its memory, except the [`What::Census`], which a broker gives
-//! of itself.
+//! A history is a sequence of [`Event`]s in the order in which they happened in the world. It names
+//! what brokers emit, what clients invoke and get back, what the shared volume shows and what
+//! changed on it. It is not a log of a broker's inner steps: nothing here needs a look into its
+//! memory, except the [`What::Census`], which a broker gives of itself.
 //!
-//! Always: positions in the sequence are the order of the world; `local` values of one broker never decrease between
-//! two starts of it, and `local` values of different brokers are not comparable.
+//! Always: positions in the sequence are the order of the world; `local` values of one broker never
+//! decrease between two starts of it, and `local` values of different brokers are not comparable.
 
 use std::{fmt, sync::Arc};
 
@@ -84,7 +84,8 @@ pub enum Outcome {
     Ok,
     /// Refused, and certainly without effect.
     Refused,
-    /// Nobody can say: no answer, or one that leaves it open. It may take effect at any later time, or never.
+    /// Nobody can say: no answer, or one that leaves it open. It may take effect at any later time,
+    /// or never.
     Unknown,
 }
 
@@ -117,8 +118,8 @@ pub struct Event {
     reason = "a field that is not explained at its variant is the thing its name says"
 )]
 pub enum What {
-    /// A new incarnation of the broker begins; nothing it knew before survives, its clock may start anew.
-    /// What the file and the lease show stays as it was.
+    /// A new incarnation of the broker begins; nothing it knew before survives, its clock may start
+    /// anew. What the file and the lease show stays as it was.
     BrokerStarted { broker: Name, local: Micros },
     /// The broker died or exited. Requests outstanding at it are void.
     BrokerStopped { broker: Name },
@@ -127,8 +128,8 @@ pub enum What {
     /// The stopped process runs again.
     BrokerResumed { broker: Name, local: Micros },
 
-    /// A content of `assignment.json`. Must come before the view is shown anywhere. Of several entries for one
-    /// group (or one broker) the first counts.
+    /// A content of `assignment.json`. Must come before the view is shown anywhere. Of several
+    /// entries for one group (or one broker) the first counts.
     ViewDefined {
         view: ViewId,
         epoch: i64,
@@ -136,39 +137,41 @@ pub enum What {
         brokers: Vec<(Name, Health)>,
         explicit: Vec<(Name, Name)>,
     },
-    /// From now on reading the file shows this broker that view; `None`: missing, torn or unreadable. Brokers may
-    /// be shown different files at a time.
+    /// From now on reading the file shows this broker that view; `None`: missing, torn or
+    /// unreadable. Brokers may be shown different files at a time.
     FileShows { broker: Name, view: Option<ViewId>, local: Micros },
     /// From now on reading the controller's lease tells this broker that epoch.
     LeaseShows { broker: Name, epoch: i64, local: Micros },
     /// The broker says that it applied this view.
     ViewApplied { broker: Name, epoch: i64, version: i64, local: Micros },
 
-    /// The broker emitted a success that speaks for this key. `what` names the request (`join`, `commit`,
-    /// `describe`, ...); `describe` is judged under read-filter.
+    /// The broker emitted a success that speaks for this key. `what` names the request (`join`,
+    /// `commit`, `describe`, ...); `describe` is judged under read-filter.
     Served { broker: Name, local: Micros, key: Name, kind: Kind, what: &'static str },
     /// The broker emitted a successful answer to "who coordinates this key"; `None`: nobody does.
     Located { broker: Name, local: Micros, key: Name, kind: Kind, coordinator: Option<Name> },
 
-    /// A client is about to commit one partition. `write` is unique to this attempt: a retry is another operation
-    /// with another number. `op` is unique among all operations.
+    /// A client is about to commit one partition. `write` is unique to this attempt: a retry is
+    /// another operation with another number. `op` is unique among all operations.
     CommitInvoked { op: u64, client: Name, group: Name, partition: Name, write: u64, offset: i64 },
-    /// A client is about to delete the committed offset of one partition (or the whole group, one op a partition).
+    /// A client is about to delete the committed offset of one partition (or the whole group, one
+    /// op a partition).
     DeleteInvoked { op: u64, client: Name, group: Name, partition: Name },
     /// A commit or delete came back to its client. One that never comes back is `Unknown`.
     Returned { op: u64, outcome: Outcome },
     /// A client is about to fetch the committed offset of one partition.
     FetchInvoked { op: u64, client: Name, group: Name, partition: Name },
-    /// The fetch was answered: the offset and the number of the write that carried it, or nothing committed.
+    /// The fetch was answered: the offset and the number of the write that carried it, or nothing
+    /// committed.
     Fetched { op: u64, value: Option<(i64, u64)> },
     /// The fetch gave no value.
     FetchFailed { op: u64 },
 
     /// The broker told this client a member id, by whatever answer.
     MemberIdIssued { group: Name, client: Name, member: Name },
-    /// The broker emitted a success of JoinGroup. `reign` numbers the take-overs of the group, rising; a group that
-    /// was removed and begins again begins a new reign. `members` is what the leader alone is told. `instance`: the
-    /// static identity the client asked with, if any.
+    /// The broker emitted a success of JoinGroup. `reign` numbers the take-overs of the group,
+    /// rising; a group that was removed and begins again begins a new reign. `members` is what the
+    /// leader alone is told. `instance`: the static identity the client asked with, if any.
     JoinAnswered {
         broker: Name,
         group: Name,
@@ -200,7 +203,8 @@ pub enum What {
         assignment: Vec<u8>,
         partitions: Vec<Name>,
     },
-    /// A commit that names a member reached the broker. Of a commit over several partitions any one op will do.
+    /// A commit that names a member reached the broker. Of a commit over several partitions any one
+    /// op will do.
     CommitArrived { op: u64, broker: Name, group: Name, member: Name, generation: i32 },
     /// The broker emitted a success (for at least one partition) for that commit, in this reign.
     CommitAccepted { op: u64, reign: u64 },
@@ -212,19 +216,19 @@ pub enum What {
     /// Nobody waits for the answer any more: the connection is gone.
     RequestVoid { request: u64 },
 
-    /// A broker (never the controller) changed this path of the shared volume. `group`: the id stored in the new
-    /// content; `None` if the file was removed or holds no offsets.
+    /// A broker (never the controller) changed this path of the shared volume. `group`: the id
+    /// stored in the new content; `None` if the file was removed or holds no offsets.
     FileChanged { path: Name, group: Option<Name> },
 
     /// What the broker holds in memory now.
     Census { broker: Name, local: Micros, held: Vec<Held> },
     /// From now on views do not change, and every live broker has had time to see the last one.
     Settled,
-    /// The broker emitted an answer to ListGroups. Answers to one question put to all brokers share `round`;
-    /// `complete`: it did not say that groups may be missing.
+    /// The broker emitted an answer to ListGroups. Answers to one question put to all brokers share
+    /// `round`; `complete`: it did not say that groups may be missing.
     Listed { broker: Name, local: Micros, round: u64, groups: Vec<Name>, complete: bool },
-    /// The state of a group when everything had time to come to rest: its subscribed partitions, who holds what,
-    /// and the reason why it is not stable, if there is one.
+    /// The state of a group when everything had time to come to rest: its subscribed partitions,
+    /// who holds what, and the reason why it is not stable, if there is one.
     GroupAtEnd {
         group: Name,
         partitions: Vec<Name>,

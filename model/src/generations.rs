@@ -1,16 +1,18 @@
-//! generation-agreement, exclusive-assignment and no-zombie-commit: the history of each group, by reign.
+//! generation-agreement, exclusive-assignment and no-zombie-commit: the history of each group, by
+//! reign.
 //!
-//! It follows what brokers answer to JoinGroup and SyncGroup, and which commits with a member identity they accept. A
-//! static member that was replaced keeps its identity under a new id, so everything is compared by identity. How
-//! members are chosen, or when a generation begins, is not judged.
+//! It follows what brokers answer to JoinGroup and SyncGroup, and which commits with a member
+//! identity they accept. A static member that was replaced keeps its identity under a new id, so
+//! everything is compared by identity. How members are chosen, or when a generation begins, is not
+//! judged.
 //!
-//! Always: only the last few reigns of a group and the last few generations of a reign are remembered; a commit that
-//! would need an older one is not judged.
+//! Always: only the last few reigns of a group and the last few generations of a reign are
+//! remembered; a commit that would need an older one is not judged.
 
 mod reign;
 
 use crate::{
-    event::{Micros, Name, What},
+    event::{Micros, Name, Outcome, What},
     ledger::Ledger,
     promise::Promise,
 };
@@ -223,7 +225,17 @@ impl Generations {
         });
     }
 
-    /// A commit came back to its client or never will: nobody accepts it any more.
+    /// A commit has its answer, so it is not accepted again.
+    pub(crate) fn commit_returned(&mut self, op: u64, outcome: Outcome) {
+        match outcome {
+            Outcome::Ok | Outcome::Refused => {
+                self.commits.remove(&op);
+            }
+            Outcome::Unknown => {}
+        }
+    }
+
+    /// A dead broker accepts nothing any more.
     pub(crate) fn broker_stopped(&mut self, broker: &Name) {
         self.commits.retain(|_, arrival| arrival.broker != *broker);
     }

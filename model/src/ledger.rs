@@ -1,7 +1,8 @@
-//! The book that all checkers write to: how often each promise was checked, and the evidence against it.
+//! The book that all checkers write to: how often each promise was checked, and the evidence
+//! against it.
 //!
-//! It decides nothing. Evidence is built only if it will be kept, so a cluster that goes wrong ten thousand times costs
-//! no more than one that does so a few times.
+//! It decides nothing. Evidence is built only if it will be kept, so a cluster that goes wrong ten
+//! thousand times costs no more than one that does so a few times.
 
 use crate::{
     event::{Micros, Name},

@@ -1,8 +1,9 @@
 //! What any coordinator of consumer groups must guarantee, as promises checked over a history.
 //!
-//! A history is what can be seen of a cluster from outside: answers, requests, the shared volume. It is fed, event by
-//! event, to a [`Model`], which keeps just enough of it to judge, and says in sentences what broke. The crate knows
-//! nothing of the code it judges: it shares no type and no line with it, and depends on no other crate.
+//! A history is what can be seen of a cluster from outside: answers, requests, the shared volume.
+//! It is fed, event by event, to a [`Model`], which keeps just enough of it to judge, and says in
+//! sentences what broke. The crate knows nothing of the code it judges: it shares no type and no
+//! line with it, and depends on no other crate.
 //!
 //! Two commits are acknowledged; then a fetch answers the first:
 //!
@@ -51,8 +52,9 @@
 //!
 //! # Where to read
 //!
-//! The vocabulary is in `event`, the promises and what becomes of them in `promise`. `routing` is the reference rule for
-//! who coordinates a key, `sight` what each broker could know of it. Each promise has its checker:
+//! The vocabulary is in `event`, the promises and what becomes of them in `promise`. `routing` is
+//! the reference rule for who coordinates a key, `sight` what each broker could know of it. Each
+//! promise has its checker:
 //!
 //! | module | promises |
 //! |---|---|
@@ -67,8 +69,9 @@
 //!
 //! # What it does not see
 //!
-//! Whether a member should have been expelled, which error a refusal should carry, how many bytes a broker uses, whether
-//! a list is complete, and anything about transactions beyond who coordinates them.
+//! Whether a member should have been expelled, which error a refusal should carry, how many bytes a
+//! broker uses, whether a list is complete, and anything about transactions beyond who coordinates
+//! them.
 
 mod ending;
 mod event;

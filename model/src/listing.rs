@@ -1,8 +1,9 @@
 //! read-filter: a list of groups names only what its broker may speak for.
 //!
-//! Each listed group is judged like an answer that speaks for it. Once views are settled the answers of one round are
-//! laid side by side: no group twice from different brokers, none that the settled view routes elsewhere. Whether the
-//! union is complete is not promised: brokers that do not answer leave holes.
+//! Each listed group is judged like an answer that speaks for it. Once views are settled the
+//! answers of one round are laid side by side: no group twice from different brokers, none that the
+//! settled view routes elsewhere. Whether the union is complete is not promised: brokers that do
+//! not answer leave holes.
 //!
 //! Always: only the last few rounds are remembered.
 
@@ -32,6 +33,9 @@ impl Rounds {
         (round, groups): (u64, &[Name]),
         ledger: &mut Ledger,
     ) {
+        if world.sight(broker).booting(local, limits.staleness) {
+            return;
+        }
         for key in groups {
             let answer = Answer { broker, local, kind: Kind::Group, key, what: "list" };
             let fine = judge(world, limits, answer, Promise::ReadFilter, ledger).is_some();

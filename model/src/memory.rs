@@ -1,10 +1,12 @@
 //! bounded-memory: what a broker holds is its own, and what it holds of its own is in use.
 //!
-//! While views change, a broker may hold what some view routed to it a short while ago; after they have settled, only
-//! what the settled view routes to it, and nothing that was left unused for long. A starting broker may hold anything
-//! for a moment. How many bytes that is, nobody outside can see.
+//! While views change, a broker may hold what some view routed to it a short while ago; after they
+//! have settled, only what the settled view routes to it, and nothing that was left unused for
+//! long. A starting broker may hold anything for a moment. How many bytes that is, nobody outside
+//! can see.
 //!
-//! Always: it judges what a broker says of itself, so a census that hides something hides it from here.
+//! Always: it judges what a broker says of itself, so a census that hides something hides it from
+//! here.
 
 use crate::{
     event::{Held, Micros, Name, ViewId},

@@ -1,9 +1,11 @@
 //! The model as its users see it: give it events, ask it what broke.
 //!
-//! It only hands each event to the checkers concerned. Most promises are judged as the events come; durability of offsets
-//! is judged at the end, because a later answer may still explain an earlier one.
+//! It only hands each event to the checkers concerned. Most promises are judged as the events come;
+//! durability of offsets is judged at the end, because a later answer may still explain an earlier
+//! one.
 //!
-//! Always: an event it can make nothing of (an answer to nothing, a view never defined) changes nothing.
+//! Always: an event it can make nothing of (an answer to nothing, a view never defined) changes
+//! nothing.
 
 use crate::{
     ending,
@@ -120,6 +122,7 @@ impl Model {
             What::BrokerStarted { broker, local } => {
                 world.sight_mut(broker).start(*local);
                 replies.started(broker, *local, ledger.now());
+                self.ownership.started(broker);
             }
             What::BrokerStopped { broker } => {
                 replies.stopped(broker);
@@ -185,7 +188,10 @@ impl Model {
             What::DeleteInvoked { op, client, group, partition } => {
                 offsets.delete_invoked(*op, client, (group, partition), now);
             }
-            What::Returned { op, outcome } => offsets.returned(*op, *outcome, now),
+            What::Returned { op, outcome } => {
+                offsets.returned(*op, *outcome, now);
+                self.generations.commit_returned(*op, *outcome);
+            }
             What::FetchInvoked { op, client, group, partition } => {
                 offsets.fetch_invoked(*op, client, (group, partition), now);
             }

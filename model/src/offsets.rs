@@ -1,9 +1,10 @@
 //! offset-durability: the committed offset of each partition is one linearizable register.
 //!
-//! Every (group, partition) has a history of commits, deletes and fetches as their clients saw them. It is kept whole
-//! and judged at the end: is there one order of all operations, each at some instant between its invocation and its
-//! return, in which every fetch gives the latest write? A commit of unknown outcome may take effect at any time after it
-//! was invoked, or never; a refused one never.
+//! Every (group, partition) has a history of commits, deletes and fetches as their clients saw
+//! them. It is kept whole and judged at the end: is there one order of all operations, each at some
+//! instant between its invocation and its return, in which every fetch gives the latest write? A
+//! commit of unknown outcome may take effect at any time after it was invoked, or never; a refused
+//! one never.
 //!
 //! Always: the answer is exact, or counted as undecided.
 
@@ -203,15 +204,15 @@ impl Offsets {
 
 impl Register {
     /// The operations that say something: fetches with an answer, and all writes.
-    fn relevant(&self) -> Vec<Op> {
+    fn relevant(&self) -> Vec<&Op> {
         let says = |op: &&Op| match op.action {
             Action::Fetch(_) => op.returned.is_some(),
             Action::Commit { .. } | Action::Delete => true,
         };
-        self.ops.iter().filter(says).cloned().collect()
+        self.ops.iter().filter(says).collect()
     }
 
-    fn judge(&self, history: &[Op], limits: &Limits) -> Verdict {
+    fn judge(&self, history: &[&Op], limits: &Limits) -> Verdict {
         let mut writes = BTreeMap::new();
         for (index, op) in history.iter().enumerate() {
             if let Action::Commit { write, .. } = op.action
@@ -224,7 +225,7 @@ impl Register {
             return Verdict::Contradiction(found);
         }
         let refused = |op: &Op| op.outcome == Outcome::Refused;
-        let effective: Vec<Op> = history.iter().filter(|op| !refused(op)).cloned().collect();
+        let effective: Vec<&Op> = history.iter().copied().filter(|op| !refused(op)).collect();
         let deletes = effective.iter().any(|op| op.action == Action::Delete);
         let absent = effective.iter().any(|op| op.action == Action::Fetch(None));
         if deletes && absent {
@@ -234,13 +235,15 @@ impl Register {
         }
     }
 
-    /// The first answer that names a write nobody made here, or a refused one, or a wrong offset, or comes too early.
+    /// The first answer that names a write nobody made here, or a refused one, or a wrong offset,
+    /// or comes too early.
     fn impossible_answer(
         &self,
-        history: &[Op],
+        history: &[&Op],
         writes: &BTreeMap<u64, usize>,
     ) -> Option<Contradiction> {
-        let mut reads: Vec<&Op> = history.iter().filter(|op| op.value().is_some()).collect();
+        let answers = history.iter().copied().filter(|op| op.value().is_some());
+        let mut reads: Vec<&Op> = answers.collect();
         reads.sort_by_key(|op| op.returned);
         reads.into_iter().find_map(|read| {
             let (offset, write) = read.value()?;
@@ -248,7 +251,7 @@ impl Register {
                 let why = format!("nobody ever made write {write} there");
                 return Some(self.contradiction(&[read], vec![why]));
             };
-            let commit = &history[index];
+            let commit = history[index];
             let why = if commit.outcome == Outcome::Refused {
                 "a refused commit must have no effect"
             } else if commit.action != (Action::Commit { write, offset }) {

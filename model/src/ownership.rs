@@ -1,11 +1,14 @@
-//! unique-ownership and stable-divisor: who may speak for a key, and whether the rule alone decides it.
+//! unique-ownership and stable-divisor: who may speak for a key, and whether the rule alone decides
+//! it.
 //!
-//! An answer for a key is legitimate if, within the staleness bound before it (on the broker's clock), there is an
-//! instant at which reading the file would have confirmed a view that routes the key to the broker; or if the broker
-//! has just started. Naming a coordinator is legitimate if some view that may be in force at the answering broker routes
-//! the key there. "Nobody" is a refusal, not another owner, and is not judged.
+//! An answer for a key is legitimate if, within the staleness bound before it (on the broker's
+//! clock), there is an instant at which reading the file would have confirmed a view that routes
+//! the key to the broker; or if the broker has just started. Naming a coordinator is legitimate if
+//! some view that may be in force at the answering broker routes the key there. "Nobody" is a
+//! refusal, not another owner, and is not judged.
 //!
-//! Always: when in doubt which view a broker acted on, every one it could have seen counts in its favour.
+//! Always: when in doubt which view a broker acted on, every one it could have seen counts in its
+//! favour.
 
 use crate::{
     event::{Kind, Micros, Name, ViewId},
@@ -13,7 +16,7 @@ use crate::{
     promise::{Limits, Promise},
     sight::{Span, World},
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How many views are told about in one piece of evidence.
 const TOLD: usize = 3;
@@ -33,6 +36,8 @@ pub(crate) struct Answer<'a> {
 pub(crate) struct Ownership {
     groups: BTreeMap<Name, Seen>,
     transactions: BTreeMap<Name, Seen>,
+    /// What each broker served while it had just started, and may have kept.
+    at_boot: BTreeMap<Name, BTreeSet<(Kind, Name)>>,
 }
 
 #[derive(Debug)]
@@ -56,6 +61,8 @@ impl Ownership {
             return;
         }
         if world.sight(answer.broker).booting(answer.local, limits.staleness) {
+            let served = self.at_boot.entry(answer.broker.clone()).or_default();
+            served.insert((answer.kind, answer.key.clone()));
             return;
         }
         ledger.check(Promise::StableDivisor);
@@ -66,11 +73,22 @@ impl Ownership {
                 let mut spans = world.sight(answer.broker).all_spans();
                 let ever =
                     spans.any(|span| world.explains(span.view, answer.broker, key, answer.broker));
-                if !ever {
+                if !ever && !self.kept_from_boot(answer) {
                     self.strange_owner(world, answer, answer.broker, ledger);
                 }
             }
         }
+    }
+
+    /// A broker starts anew.
+    pub(crate) fn started(&mut self, broker: &Name) {
+        self.at_boot.remove(broker);
+    }
+
+    /// Whether the broker did not pick the key by any rule but kept it from its first moments.
+    fn kept_from_boot(&self, answer: Answer<'_>) -> bool {
+        let served = self.at_boot.get(answer.broker);
+        served.is_some_and(|served| served.contains(&(answer.kind, answer.key.clone())))
     }
 
     /// A broker named the coordinator of a key.

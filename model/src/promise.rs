@@ -1,9 +1,11 @@
 //! The promises by name, what a broken one looks like, and the book that is kept of both.
 //!
-//! A [`Violation`] is evidence for a person: plain sentences that say what was expected, what was seen, who and when.
-//! It is not an error type; a history that breaks a promise is still observed to its end.
+//! A [`Violation`] is evidence for a person: plain sentences that say what was expected, what was
+//! seen, who and when. It is not an error type; a history that breaks a promise is still observed
+//! to its end.
 //!
-//! Always: a promise counts a check only when it really compared something, and a [`Report`] names all promises.
+//! Always: a promise counts a check only when it really compared something, and a [`Report`] names
+//! all promises.
 
 use crate::event::{Micros, Name};
 use std::{collections::BTreeMap, fmt};
@@ -74,32 +76,35 @@ impl Promise {
     pub const fn claim(self) -> &'static str {
         match self {
             Promise::UniqueOwnership => {
-                "under one view at most one broker owns a key; a broker that lost a group answers no success for it \
-                 more than the staleness bound after the newer view was published, by its own clock"
+                "under one view at most one broker owns a key; a broker that lost a group \
+                 answers no success for it more than the staleness bound after the newer view \
+                 was published, by its own clock"
             }
             Promise::StableDivisor => {
-                "a key changes owner only if its explicit entry, its preferred broker's health, or (while the \
-                 preferred is down) the alive set changed, or the full set was scaled"
+                "a key changes owner only if its explicit entry, its preferred broker's health, \
+                 or (while the preferred is down) the alive set changed, or the full set was \
+                 scaled"
             }
             Promise::BoundedMemory => {
-                "once views settle, a broker holds nothing for keys it does not own, and what it holds for its own \
-                 is bounded by what is in use"
+                "once views settle, a broker holds nothing for keys it does not own, and what \
+                 it holds for its own is bounded by what is in use"
             }
             Promise::OffsetDurability => {
-                "after an acknowledged commit every answer to OffsetFetch, by anybody, at any time, after any crash, \
-                 is that commit or a later one"
+                "after an acknowledged commit every answer to OffsetFetch, by anybody, at any \
+                 time, after any crash, is that commit or a later one"
             }
             Promise::NoZombieCommit => {
                 "a member that is not of the current generation changes no offset"
             }
             Promise::GenerationAgreement => {
-                "all members of a generation agree on leader and protocol; each gets exactly what the leader \
-                 assigned; generations never go backwards within one reign; no two clients share a member id"
+                "all members of a generation agree on leader and protocol; each gets exactly \
+                 what the leader assigned; generations never go backwards within one reign; no \
+                 two clients share a member id"
             }
             Promise::ExclusiveAssignment => "within one generation no partition has two members",
             Promise::ReadFilter => {
-                "list and describe speak only for owned groups; over all brokers there are no duplicates and no \
-                 strangers once views settle"
+                "list and describe speak only for owned groups; over all brokers there are no \
+                 duplicates and no strangers once views settle"
             }
             Promise::ReplyBound => {
                 "every request is answered within the bound that its own timeouts give"
@@ -108,8 +113,8 @@ impl Promise {
                 "no group id, however odd, changes a file outside its own"
             }
             Promise::Convergence => {
-                "when faults end, every group becomes stable with every partition assigned; if not, the reason is \
-                 named"
+                "when faults end, every group becomes stable with every partition assigned; if \
+                 not, the reason is named"
             }
         }
     }
@@ -154,14 +159,16 @@ pub struct Report {
     pub checked: BTreeMap<Promise, u64>,
     /// Partitions whose offsets could not be decided within [`Limits::search`].
     pub undecided: u64,
-    /// Further violations that were counted and not kept: more of the same promise and subject, or too many.
+    /// Further violations that were counted and not kept: more of the same promise and subject, or
+    /// too many.
     pub suppressed: u64,
 }
 
 /// The bounds a history is judged by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How long a view that is no longer confirmed may be acted on, and how long a starting broker may trust itself.
+    /// How long a view that is no longer confirmed may be acted on, and how long a starting broker
+    /// may trust itself.
     pub staleness: Micros,
     /// How long after that a broker may take to drop what it lost.
     pub slack: Micros,
@@ -169,7 +176,8 @@ pub struct Limits {
     pub idle: Micros,
     /// By how many thousandths a broker's clock may run slower than the world's.
     pub drift_permille: u64,
-    /// How many states the search for one partition's order may visit before it is given up as undecided.
+    /// How many states the search for one partition's order may visit before it is given up as
+    /// undecided.
     pub search: usize,
 }
 

@@ -1,8 +1,9 @@
 //! reply-bound: every request is answered in time.
 //!
-//! Time is the broker's own, without the spans in which its process was stopped. A missing answer is found at the
-//! broker's next sign of life after the deadline, or at the end of the history, where the broker's clock is estimated
-//! from the world's (slowed by the permitted drift). Whether the answer is right is not judged here.
+//! Time is the broker's own, without the spans in which its process was stopped. A missing answer
+//! is found at the broker's next sign of life after the deadline, or at the end of the history,
+//! where the broker's clock is estimated from the world's (slowed by the permitted drift). Whether
+//! the answer is right is not judged here.
 //!
 //! Always: a request is judged once; one whose broker or connection is gone is not judged at all.
 

@@ -1,10 +1,12 @@
 //! Who coordinates a key under one view: the reference rule, written from its description.
 //!
-//! Two tiers. An explicit entry for a group wins, whatever that broker's health. Otherwise the FNV-1a hash (32 bits) of
-//! the key, modulo the size of the full set, picks a slot of the brokers sorted bytewise; if that broker is not alive,
-//! the same slot modulo the number of living ones picks among those. Transactional ids know the second tier only.
+//! Two tiers. An explicit entry for a group wins, whatever that broker's health. Otherwise the
+//! FNV-1a hash (32 bits) of the key, modulo the size of the full set, picks a slot of the brokers
+//! sorted bytewise; if that broker is not alive, the same slot modulo the number of living ones
+//! picks among those. Transactional ids know the second tier only.
 //!
-//! It does not know which view is in force where. Always: the answer depends on the view and the key alone.
+//! It does not know which view is in force where. Always: the answer depends on the view and the
+//! key alone.
 
 use crate::event::{Health, Kind, Name};
 use std::{collections::BTreeMap, fmt};

@@ -1,8 +1,9 @@
-//! What each broker could know: the files and lease epochs it was shown, and the views it says it applied.
+//! What each broker could know: the files and lease epochs it was shown, and the views it says it
+//! applied.
 //!
-//! A broker polls; nobody outside sees which instants it hits. So this keeps what reading *would* have shown at each
-//! instant of the broker's own clock, and the questions asked of it are of the form "is there an instant at which ...".
-//! It judges nothing.
+//! A broker polls; nobody outside sees which instants it hits. So this keeps what reading *would*
+//! have shown at each instant of the broker's own clock, and the questions asked of it are of the
+//! form "is there an instant at which ...". It judges nothing.
 //!
 //! Always: knowledge does not survive the incarnation; what the file and the lease show does.
 
@@ -92,8 +93,8 @@ impl World {
         ids.iter().any(|&id| self.sight(broker).ever_shown(id))
     }
 
-    /// Whether this view, or another content of the same order that the broker may have seen first, routes the key to
-    /// `to`.
+    /// Whether this view, or another content of the same order that the broker may have seen first,
+    /// routes the key to `to`.
     pub(crate) fn explains(&self, id: ViewId, broker: &str, key: (Kind, &str), to: &str) -> bool {
         let Some(view) = self.view(id) else { return false };
         if view.routes_to(key.0, key.1, to) {
@@ -102,8 +103,7 @@ impl World {
         let twins = self.same_order.get(&view.order()).map_or(&[][..], Vec::as_slice);
         twins.len() > 1
             && twins.iter().any(|&twin| {
-                twin != id
-                    && self.sight(broker).ever_shown(twin)
+                self.sight(broker).ever_shown(twin)
                     && self.view(twin).is_some_and(|view| view.routes_to(key.0, key.1, to))
             })
     }
@@ -119,8 +119,8 @@ impl World {
         spans.filter(|span| self.view(span.view).is_some_and(|view| view.epoch >= span.lease))
     }
 
-    /// The views that may be the one applied at `at`: all shown that are not older than what was said to be applied
-    /// `reach` ago. Newest first.
+    /// The views that may be the one applied at `at`: all shown that are not older than what was
+    /// said to be applied `reach` ago. Newest first.
     pub(crate) fn in_force(
         &self,
         broker: &str,
@@ -202,7 +202,8 @@ impl Sight {
         self.spans(Micros(u64::MAX), Micros(u64::MAX))
     }
 
-    /// Every span in which the file showed a view at an instant of `[at - reach, at]`, newest first.
+    /// Every span in which the file showed a view at an instant of `[at - reach, at]`, newest
+    /// first.
     pub(crate) fn spans(&self, at: Micros, reach: Micros) -> impl Iterator<Item = Span> {
         let horizon = at.less(reach);
         let untils =

@@ -1,10 +1,12 @@
 //! volume-confinement: a broker changes only the files of the group it acts for.
 //!
-//! The layout is `__consumer_offsets/<name>.json` for a group's offsets and `__consumer_offsets/.claims/<name>/…` for
-//! the right to publish them. An ordinary id is its own name; any other has an escape that only has to be injective:
-//! one name never stands for two ids, one id never for two names. What the escape looks like is not prescribed.
+//! The layout is `__consumer_offsets/<name>.json` for a group's offsets and
+//! `__consumer_offsets/.claims/<name>/…` for the right to publish them. An ordinary id is its own
+//! name; any other has an escape that only has to be injective: one name never stands for two ids,
+//! one id never for two names. What the escape looks like is not prescribed.
 //!
-//! Always: which name stands for which id is remembered for the whole history, removed files included.
+//! Always: which name stands for which id is remembered for the whole history, removed files
+//! included.
 
 use crate::{event::Name, ledger::Ledger, promise::Promise};
 use std::collections::BTreeMap;

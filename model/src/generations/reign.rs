@@ -1,7 +1,7 @@
 //! One reign of a group: its generations, who was told them, who got what.
 //!
-//! Judges agreement within a generation, the order of generations, and that no partition has two members. Members are
-//! compared by identity: a static member's instance, a dynamic member's id.
+//! Judges agreement within a generation, the order of generations, and that no partition has two
+//! members. Members are compared by identity: a static member's instance, a dynamic member's id.
 //!
 //! Always: generations are kept in rising order and only the newest few of them.
 
@@ -15,8 +15,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How many generations of a reign are remembered.
 const GENERATIONS: usize = 8;
-/// How many syncs of the leader are told apart within a generation.
-const OFFERS: usize = 16;
 
 #[derive(Debug, Default)]
 pub(super) struct Reign {
@@ -112,7 +110,7 @@ impl Reign {
         let leader = leader.map(|first| first.leader.clone());
         let leads = leader.is_some_and(|leader| self.same(&leader, member));
         let Some(generation) = self.generations.get_mut(&number) else { return };
-        if leads && generation.synced.is_none() && generation.offers.len() < OFFERS {
+        if leads && generation.synced.is_none() {
             let known = generation.offers.iter().any(|offer| offer == assignments);
             if !known {
                 generation.offers.push(assignments.to_vec());
@@ -257,8 +255,8 @@ impl Reign {
 
     /// Who of `all` is not in `list`, by identity, as words.
     ///
-    /// Which static member an id stood for is not known if it was replaced before anybody saw an answer to it. So each
-    /// such id makes up for one static member.
+    /// Which static member an id stood for is not known if it was replaced before anybody saw an
+    /// answer to it. So each such id makes up for one static member.
     fn left_out(
         &self,
         all: &BTreeSet<Name>,

@@ -1,9 +1,11 @@
-//! Linearizability of a register by search, for histories in which several writers may be behind "nothing committed".
+//! Linearizability of a register by search, for histories in which several writers may be behind
+//! "nothing committed".
 //!
-//! The history is walked from one end to the other with the set of states it may be in: the current value, and which of
-//! the operations under way have already taken effect. When an operation returns, only states in which it has taken
-//! effect go on. A fetch takes effect as soon as the value is the one it gave, which loses nothing. Deletes of unknown
-//! outcome are alike, so they are a number: how many were used.
+//! The history is walked from one end to the other with the set of states it may be in: the current
+//! value, and which of the operations under way have already taken effect. When an operation
+//! returns, only states in which it has taken effect go on. A fetch takes effect as soon as the
+//! value is the one it gave, which loses nothing. Deletes of unknown outcome are alike, so they are
+//! a number: how many were used.
 //!
 //! Always: visits at most a given number of states, and then says that it does not know.
 
@@ -11,14 +13,17 @@ use super::{Action, Op, Register, Verdict};
 use crate::event::Outcome;
 use std::collections::BTreeMap;
 
-/// The state that a prefix of the history may leave: the write whose value holds (`None`: nothing committed), and the
-/// slots of operations under way that have taken effect.
+/// The state that a prefix of the history may leave: the write whose value holds (`None`: nothing
+/// committed), and the slots of operations under way that have taken effect.
 type State = (Option<u64>, u64);
 /// Each possible state with the fewest uncertain deletes that lead to it.
 type States = BTreeMap<State, usize>;
 
 /// How many operations may be under way at a time.
 const SLOTS: usize = 64;
+
+/// How many states each operation adds to the budget: long histories are not undecided for length.
+const STATES_PER_STEP: usize = 16;
 
 /// What the walk knows at a point of the history.
 struct Walk<'a> {
@@ -39,12 +44,12 @@ enum Stop {
     TooMuch,
 }
 
-pub(super) fn judge(register: &Register, history: &[Op], budget: usize) -> Verdict {
+pub(super) fn judge(register: &Register, history: &[&Op], budget: usize) -> Verdict {
     let mut walk = Walk {
         states: BTreeMap::from([((None, 0), 0)]),
         slots: [None; SLOTS],
         uncertain: 0,
-        budget,
+        budget: budget + STATES_PER_STEP * history.len(),
     };
     for (_, op, returns) in steps(history) {
         let done = if returns { walk.returned(op) } else { walk.invoked(op) };
@@ -57,18 +62,18 @@ pub(super) fn judge(register: &Register, history: &[Op], budget: usize) -> Verdi
     Verdict::Linearizable
 }
 
-/// Invocations and returns in the order of the world. A commit of unknown outcome that was fetched has returned when the
-/// first such fetch has; one that never was is left out.
-fn steps(history: &[Op]) -> Vec<(u64, &Op, bool)> {
+/// Invocations and returns in the order of the world. A commit of unknown outcome that was fetched
+/// has returned when the first such fetch has; one that never was is left out.
+fn steps<'a>(history: &[&'a Op]) -> Vec<(u64, &'a Op, bool)> {
     let mut first_fetch: BTreeMap<u64, u64> = BTreeMap::new();
-    for op in history {
+    for &op in history {
         if let (Some((_, write)), Some(returned)) = (op.value(), op.returned) {
             let first = first_fetch.entry(write).or_insert(returned);
             *first = returned.min(*first);
         }
     }
     let mut steps = Vec::new();
-    for op in history {
+    for &op in history {
         let returned = match op.action {
             Action::Commit { write, .. } => op.returned.or(first_fetch.get(&write).copied()),
             Action::Delete | Action::Fetch(_) => op.returned,
@@ -157,9 +162,12 @@ fn with_fetches(slots: &[Option<&Op>; SLOTS], (value, mut done): State) -> State
 }
 
 /// Evidence: the operation that could not return, after the last few that could.
-fn stuck(register: &Register, history: &[Op], op: &Op) -> Verdict {
-    let mut before: Vec<&Op> =
-        history.iter().filter(|o| o.returned.is_some() && o.returned < op.returned).collect();
+fn stuck(register: &Register, history: &[&Op], op: &Op) -> Verdict {
+    let mut before: Vec<&Op> = history
+        .iter()
+        .copied()
+        .filter(|o| o.returned.is_some_and(|at| Some(at) < op.returned))
+        .collect();
     before.sort_by_key(|op| op.returned);
     let from = before.len().saturating_sub(3);
     let mut ops = before.split_off(from);

@@ -1,12 +1,15 @@
-//! Linearizability of a register whose every value has one known writer, by zones (Gibbons and Korach, 1997).
+//! Linearizability of a register whose every value has one known writer, by zones (Gibbons and
+//! Korach, 1997).
 //!
-//! A write and the fetches that gave its value form a cluster; "nothing committed" belongs to the beginning. Let `f` be
-//! the first end and `s` the last beginning of a cluster's operations. If `f` comes first, the value must hold all the way
-//! from `f` to `s`: a forward zone. Otherwise there is an instant common to all of them, anywhere between `s` and `f`: a
-//! backward zone. The history is linearizable exactly if no two forward zones overlap and no forward zone contains a
-//! backward one.
+//! A write and the fetches that gave its value form a cluster; "nothing committed" belongs to the
+//! beginning. Let `f` be the first end and `s` the last beginning of a cluster's operations. If `f`
+//! comes first, the value must hold all the way from `f` to `s`: a forward zone. Otherwise there is
+//! an instant common to all of them, anywhere between `s` and `f`: a backward zone. The history is
+//! linearizable exactly if no two forward zones overlap and no forward zone contains a backward
+//! one.
 //!
-//! Not for histories in which a fetch gave "nothing" and a delete might be why: there the writer is not known.
+//! Not for histories in which a fetch gave "nothing" and a delete might be why: there the writer is
+//! not known.
 
 use super::{Action, Contradiction, Op, Register, Verdict};
 use std::collections::BTreeMap;
@@ -22,7 +25,7 @@ struct Cluster<'a> {
     fetched: bool,
 }
 
-pub(super) fn judge(register: &Register, history: &[Op]) -> Verdict {
+pub(super) fn judge(register: &Register, history: &[&Op]) -> Verdict {
     let clusters = clusters(history);
     let zones = clusters.iter().filter_map(|cluster| Some((cluster.zone()?, cluster)));
     let (mut forward, mut backward): (Vec<_>, Vec<_>) =
@@ -44,10 +47,10 @@ pub(super) fn judge(register: &Register, history: &[Op]) -> Verdict {
     }
 }
 
-fn clusters(history: &[Op]) -> Vec<Cluster<'_>> {
-    let mut by_write: BTreeMap<Option<u64>, Cluster<'_>> = BTreeMap::new();
+fn clusters<'a>(history: &[&'a Op]) -> Vec<Cluster<'a>> {
+    let mut by_write: BTreeMap<Option<u64>, Cluster<'a>> = BTreeMap::new();
     let mut deletes = Vec::new();
-    for op in history {
+    for &op in history {
         match op.action {
             Action::Delete => {
                 let mut alone = Cluster::default();
@@ -79,7 +82,8 @@ impl<'a> Cluster<'a> {
         }
     }
 
-    /// First end and last beginning, as positions. `None`: nothing of it ever showed, so it may never have happened.
+    /// First end and last beginning, as positions. `None`: nothing of it ever showed, so it may
+    /// never have happened.
     fn zone(&self) -> Option<(u64, u64)> {
         let begin = self.last_begin?.invoked;
         match self.first_end {

@@ -6,7 +6,8 @@ use model::{
     What,
 };
 
-/// A member as it joins: `c1:m1` is member `m1` of client `c1`, `c1:m1:i1` also a static one of instance `i1`.
+/// A member as it joins: `c1:m1` is member `m1` of client `c1`, `c1:m1:i1` also a static one of
+/// instance `i1`.
 pub(crate) fn joins(
     story: &mut Story,
     (reign, generation): (u64, i32),
@@ -149,6 +150,32 @@ fn a_member_that_was_left_out_gets_nothing() {
     gets(&mut story, 1, "m2", "");
     story.keeps(GenerationAgreement);
     gets(&mut story, 1, "m1", "");
+    assert_eq!(story.breaks(), [GenerationAgreement]);
+}
+
+#[test]
+fn a_member_that_was_left_out_gets_something() {
+    let mut story = joined();
+    assigns(&mut story, 1, "m1", "m1=p0");
+    gets(&mut story, 1, "m2", "p1");
+    assert_eq!(story.breaks(), [GenerationAgreement]);
+}
+
+#[test]
+fn a_follower_does_not_assign() {
+    let mut story = joined();
+    assigns(&mut story, 1, "m2", "m2=p1");
+    gets(&mut story, 1, "m2", "p1");
+    assert_eq!(story.breaks(), [GenerationAgreement]);
+}
+
+#[test]
+fn an_assignment_that_came_after_the_first_answer_does_not_bind() {
+    let mut story = joined();
+    assigns(&mut story, 1, "m1", "m1=p0 m2=p1");
+    gets(&mut story, 1, "m1", "p0");
+    assigns(&mut story, 1, "m1", "m1=p0 m2=p2");
+    gets(&mut story, 1, "m2", "p2");
     assert_eq!(story.breaks(), [GenerationAgreement]);
 }
 

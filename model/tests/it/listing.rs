@@ -49,6 +49,7 @@ fn once_settled_no_group_shows_twice() {
     let mut story = moved();
     story.at(2000).settled();
     lists(&mut story, "b", 1, "g");
+    lists(&mut story, "b", 1, "g");
     lists(&mut story, "b", 2, "g");
     story.keeps(ReadFilter);
     lists(&mut story, "a", 1, "g");

@@ -56,9 +56,31 @@ fn what_boot_created_must_go() {
 #[test]
 fn an_unused_group_is_not_kept_for_ever() {
     let mut story = Story::under(three(""));
+    story.at(80_000);
+    holds(&mut story, "a", "g", Some(70_000));
     story.at(90_000).settled();
     holds(&mut story, "a", "g", Some(60_000));
     story.keeps(BoundedMemory);
     holds(&mut story, "a", "g", Some(60_001));
     assert_eq!(story.breaks(), [BoundedMemory]);
+}
+
+#[test]
+fn a_group_in_use_may_be_quiet_for_long() {
+    let mut story = Story::under(three(""));
+    story.at(90_000).settled();
+    let (key, kind, idle) = (name("g"), Kind::Group, Micros::from_secs(80));
+    let held = vec![Held { key, kind, in_use: true, idle }];
+    let local = story.local();
+    story.see(What::Census { broker: name("a"), local, held });
+    story.keeps(BoundedMemory);
+}
+
+#[test]
+fn an_older_file_left_behind_does_not_unsettle() {
+    let mut story = Story::under(three(""));
+    story.at(1000).view(2, (7, 2), three("a")).shows("b", Some(2)).applies("b", (7, 2));
+    story.at(2000).shows("b", Some(1)).at(3000).settled();
+    holds(&mut story, "b", "g", None);
+    story.keeps(BoundedMemory);
 }

@@ -3,7 +3,8 @@
 use crate::story::{Story, name};
 use model::{Outcome, Promise::OffsetDurability, What};
 
-/// Clients at work on one partition. Every operation's number is also its client's and, for a commit, its write's.
+/// Clients at work on one partition. Every operation's number is also its client's and, for a
+/// commit, its write's.
 #[derive(Default)]
 struct Partition {
     story: Story,

@@ -81,7 +81,17 @@ fn a_starting_broker_trusts_itself_for_a_moment() {
     story.serves("a", "g", "join");
     story.keeps(UniqueOwnership);
     story.at(4001).serves("b", "g", "join");
+    assert_eq!(story.breaks(), [UniqueOwnership], "what it kept from its start is no rule");
+}
+
+#[test]
+fn a_broker_that_serves_by_another_rule_breaks_both_promises() {
+    let mut story = Story::under(three(""));
+    story.at(9000).serves("b", "g", "join");
     assert_eq!(story.breaks(), [UniqueOwnership, StableDivisor], "no view ever routed it there");
+    story.starts("b").at(12_000).serves("b", "g", "join").starts("b").at(16_000);
+    story.serves("b", "g", "join");
+    assert_eq!(story.report().violations.len(), 4);
 }
 
 #[test]
@@ -99,7 +109,7 @@ fn what_an_earlier_incarnation_was_shown_counts_no_more() {
     story.at(1500).starts("a");
     story.at(4400).serves("a", "g", "heartbeat");
     story.at(4600).serves("a", "g", "heartbeat");
-    assert_eq!(story.breaks(), [UniqueOwnership, StableDivisor]);
+    assert_eq!(story.breaks(), [UniqueOwnership]);
 }
 
 #[test]

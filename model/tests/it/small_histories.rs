@@ -1,8 +1,9 @@
-//! The judge of offsets against one that tries every order, on every history of up to four operations on a partition.
+//! The judge of offsets against one that tries every order, on every history of up to four
+//! operations on a partition.
 //!
-//! An operation is a commit or delete (acknowledged, refused or of unknown outcome) or a fetch (of nothing, or of any of
-//! the commits). Operations are numbered as they are invoked; every interleaving of the returns is taken. Longer ones
-//! are drawn at random.
+//! An operation is a commit or delete (acknowledged, refused or of unknown outcome) or a fetch (of
+//! nothing, or of any of the commits). Operations are numbered as they are invoked; every
+//! interleaving of the returns is taken. Longer ones are drawn at random.
 
 use crate::story::name;
 use model::{Event, Limits, Micros, Model, Outcome, Promise, What};

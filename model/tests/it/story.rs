@@ -1,7 +1,9 @@
-//! The words in which the stories are told: a clock, short names for events, and what the model makes of them.
+//! The words in which the stories are told: a clock, short names for events, and what the model
+//! makes of them.
 //!
-//! Times are whole milliseconds. Every broker's clock shows the world's time, unless a story turns it. A story ends with
-//! `breaks`, which gives the promises that broke, or `keeps`, which demands that none did and that one was checked.
+//! Times are whole milliseconds. Every broker's clock shows the world's time, unless a story turns
+//! it. A story ends with `breaks`, which gives the promises that broke, or `keeps`, which demands
+//! that none did and that one was checked.
 
 use model::{Event, Health, Kind, Limits, Micros, Model, Name, Promise, Report, ViewId, What};
 
@@ -22,7 +24,8 @@ pub(crate) fn names(of: &str) -> Vec<Name> {
     of.split_whitespace().map(name).collect()
 }
 
-/// Three brokers `a`, `b`, `c`; the ones named in `down` are dead. `g` prefers `a` (slot 0), `group-x` prefers `c`.
+/// Three brokers `a`, `b`, `c`; the ones named in `down` are dead. `g` prefers `a` (slot 0),
+/// `group-x` prefers `c`.
 pub(crate) fn three(down: &str) -> Vec<(Name, Health)> {
     let health = |id: &str| if down.contains(id) { Health::Dead } else { Health::Alive };
     ["a", "b", "c"].into_iter().map(|id| (name(id), health(id))).collect()

@@ -65,6 +65,7 @@ fn an_ordinary_id_is_its_own_name() {
 
 #[test]
 fn an_odd_id_has_some_name_of_its_own() {
+    assert!(!breaks(&[("__consumer_offsets/%2Eclaims.json", Some(".claims"))]));
     let odd = "__consumer_offsets/%2Fetc.json";
     assert!(!breaks(&[(odd, Some("/etc")), (odd, Some("/etc"))]));
     assert!(breaks(&[(odd, Some("/etc")), (odd, Some("%2Fetc"))]));
@@ -75,6 +76,7 @@ fn an_odd_id_has_some_name_of_its_own() {
 fn names_have_at_most_200_bytes() {
     let path = |len: usize| format!("__consumer_offsets/{}.json", "x".repeat(len));
     assert!(!breaks(&[(&path(195), Some(&"x".repeat(195)))]));
+    assert!(!breaks(&[(&path(200), Some(&"x".repeat(200)))]));
     assert!(breaks(&[(&path(201), Some(&"x".repeat(201)))]));
     assert!(!breaks(&[("__consumer_offsets/~1.json", Some(&"x".repeat(201)))]));
     assert!(breaks(&[("__consumer_offsets/~1.json", Some(&"x".repeat(195)))]));
