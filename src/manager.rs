@@ -177,8 +177,12 @@ impl Manager {
     /// A job is done.
     pub(crate) fn complete(&mut self, turn: &Turn<'_>, done: Done) {
         match done {
-            Done::Assignment { read_at, content } => self.assignment_read(turn, read_at, content),
-            Done::Lease(epoch) => self.lease_read(epoch),
+            Done::Polled { read_at, content, lease } => {
+                if let Some(epoch) = lease {
+                    self.core.coordinator.observe_lease(epoch);
+                }
+                self.assignment_read(turn, read_at, content);
+            }
             Done::Listed { ticket, states, cold } => self.listed(turn, ticket, &states, cold),
             Done::Overdue(groups) => self.overdue(turn, groups),
             Done::Relinquished => {}
@@ -198,7 +202,7 @@ impl Manager {
 
     fn assignment_read(&mut self, turn: &Turn<'_>, read_at: Instant, content: Option<Vec<u8>>) {
         let was_fresh = self.core.coordinator.is_fresh(turn.now);
-        self.core.poll.assignment_read();
+        self.core.poll.is_over();
         match self.core.coordinator.offer(read_at, content.as_deref()) {
             Offer::Applied { prev, next } => {
                 let id = next.id();
@@ -211,13 +215,6 @@ impl Manager {
         if !was_fresh && self.core.coordinator.is_fresh(turn.now) {
             self.core.poll.stale = false;
             self.core.notes.push(Note::ViewFresh);
-        }
-    }
-
-    fn lease_read(&mut self, epoch: Option<i64>) {
-        self.core.poll.lease_read();
-        if let Some(epoch) = epoch {
-            self.core.coordinator.observe_lease(epoch);
         }
     }
 

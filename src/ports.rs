@@ -100,7 +100,8 @@ pub trait Peers: Send + Sync + 'static {
     /// Where `broker` listens, if it is known to be up.
     fn endpoint(&self, broker: &BrokerId) -> Option<Endpoint>;
 
-    /// The epoch of the controller lease: how often it has changed hands.
+    /// The epoch of the controller lease: how often it has changed hands. Must not take long: a view
+    /// is confirmed only behind it, and an error leaves the epoch that is known.
     fn lease_epoch(&self) -> impl Future<Output = io::Result<i64>> + Send;
 }
 

@@ -18,10 +18,8 @@ use crate::{
 
 /// Something to do on the volume or elsewhere outside.
 pub(crate) enum Job {
-    /// Read `assignment.json`.
-    ReadAssignment,
-    /// Read the controller lease's epoch.
-    ReadLease,
+    /// Read `assignment.json`, then the controller lease's epoch.
+    Poll,
     /// Claim a group and read its file.
     TakeOver { group: GroupId, serial: u64, claim: Claim, previous: Option<Claim> },
     /// Replace a group's file; `None` removes it.
@@ -50,8 +48,7 @@ impl Wanted {
 
 /// What came of a [`Job`].
 pub(crate) enum Done {
-    Assignment { read_at: Instant, content: Option<Vec<u8>> },
-    Lease(Option<i64>),
+    Polled { read_at: Instant, content: Option<Vec<u8>>, lease: Option<i64> },
     TookOver { group: GroupId, serial: u64, outcome: TakeOver },
     Changed { group: GroupId, serial: u64, outcome: Outcome },
     Checked { group: GroupId, serial: u64, outcome: Outcome },
@@ -64,14 +61,15 @@ pub(crate) enum Done {
 pub(crate) async fn perform(host: &impl Host, job: Job) -> Done {
     let volume = host.volume();
     match job {
-        Job::ReadAssignment => {
+        Job::Poll => {
             // The content may be as old as the beginning of the read, so that is when it is known
-            // to have been true.
+            // to have been true. The lease is read behind it: what a deposed controller wrote in
+            // between is then known to be late.
             let read_at = host.clock().now();
             let content = volume.read(ASSIGNMENT_PATH).await.ok();
-            Done::Assignment { read_at, content }
+            let lease = host.peers().lease_epoch().await.ok();
+            Done::Polled { read_at, content, lease }
         }
-        Job::ReadLease => Done::Lease(host.peers().lease_epoch().await.ok()),
         Job::TakeOver { group, serial, claim, previous } => {
             let outcome = claim.take_over(volume, previous.as_ref()).await;
             Done::TookOver { group, serial, outcome }

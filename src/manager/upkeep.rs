@@ -24,8 +24,7 @@ use crate::{
 pub(super) struct Poll {
     /// When `assignment.json` and the lease are read next.
     next: Instant,
-    assignment_under_way: bool,
-    lease_under_way: bool,
+    is_under_way: bool,
     /// Whether the log has been told that the view is stale.
     pub(super) stale: bool,
     next_retention: Instant,
@@ -37,20 +36,15 @@ impl Poll {
     pub(super) fn new(now: Instant, config: &Config) -> Self {
         Self {
             next: now,
-            assignment_under_way: false,
-            lease_under_way: false,
+            is_under_way: false,
             stale: false,
             next_retention: now + config.offsets.retention_check_interval,
             listing: BTreeSet::new(),
         }
     }
 
-    pub(super) fn assignment_read(&mut self) {
-        self.assignment_under_way = false;
-    }
-
-    pub(super) fn lease_read(&mut self) {
-        self.lease_under_way = false;
+    pub(super) fn is_over(&mut self) {
+        self.is_under_way = false;
     }
 }
 
@@ -135,13 +129,9 @@ impl Core {
         }
         self.poll.next = turn.now + self.config.poll_interval;
         // A read that hangs is not repeated: its outcome counts from when it began.
-        if !self.poll.lease_under_way {
-            self.poll.lease_under_way = true;
-            self.jobs.push(Job::ReadLease);
-        }
-        if !self.poll.assignment_under_way {
-            self.poll.assignment_under_way = true;
-            self.jobs.push(Job::ReadAssignment);
+        if !self.poll.is_under_way {
+            self.poll.is_under_way = true;
+            self.jobs.push(Job::Poll);
         }
     }
 
