@@ -5,7 +5,7 @@
 //! happens while it runs comes from named streams of its seed, so one step more or less moves no
 //! draw of another.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// A whole run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -374,4 +374,27 @@ pub enum Operation {
     List,
     /// Asking whether something exists.
     Exists,
+}
+
+impl Plan {
+    /// Whether nothing that happens may depend on the seed: a scenario, whose trace is a snapshot.
+    pub fn is_fixed(&self) -> bool {
+        let is_fixed = |span: Span| span.min == span.max;
+        is_fixed(self.network) && is_fixed(self.volume) && self.drift_ppm == 0
+    }
+
+    /// The partitions of a topic, `topic/n`.
+    pub fn partitions(&self, topic: &str) -> Arc<[String]> {
+        let count = self.topics.iter().find(|it| it.name == topic).map_or(0, |it| it.partitions);
+        (0..count).map(|partition| format!("{topic}/{partition}")).collect()
+    }
+
+    /// The groups that are there for the whole run: those of consumers and committers.
+    pub fn groups(&self) -> Arc<[String]> {
+        let names = self.clients.iter().filter_map(|clients| match clients {
+            Clients::Group { name, .. } | Clients::Committer { name, .. } => Some(name.clone()),
+            Clients::OneShot { .. } | Clients::Admin { .. } => None,
+        });
+        names.collect()
+    }
 }
