@@ -11,9 +11,8 @@ use kaas_coordinator::{
 use crate::rig::{Rig, first_join, rejoin, static_join};
 
 fn timers(rig: &Rig) -> Vec<&'static str> {
-    let timer = |note: &Note| match note {
-        Note::MemberExpired { timer, .. } => Some(*timer),
-        _ => None,
+    let timer = |note: &Note| {
+        if let Note::MemberExpired { timer, .. } = note { Some(*timer) } else { None }
     };
     rig.notes.iter().filter_map(timer).collect()
 }
