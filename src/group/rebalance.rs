@@ -52,19 +52,14 @@ impl JoinPhase {
 impl Group {
     /// Begins a join phase, if there is none.
     pub(super) fn rebalance(&mut self, cx: &mut Context<'_>) {
-        let longest = self.roster.rebalance_timeout();
         let phase = match self.state {
             State::PreparingRebalance | State::Dead => return,
-            State::Empty => {
-                let delay = cx.config.initial_rebalance_delay;
-                let remaining = longest.saturating_sub(delay);
-                JoinPhase::Initial { until: cx.now + delay, delay, length: delay, remaining }
-            }
+            State::Empty => self.initial_phase(cx),
             State::CompletingRebalance => {
                 self.cancel_syncs(cx);
-                JoinPhase::Rejoin { until: cx.now + longest }
+                self.rejoin_phase(cx)
             }
-            State::Stable => JoinPhase::Rejoin { until: cx.now + longest },
+            State::Stable => self.rejoin_phase(cx),
         };
         self.unsynced.clear();
         self.sync_until = None;
@@ -76,6 +71,16 @@ impl Group {
         } else {
             self.try_complete_join(cx);
         }
+    }
+
+    fn initial_phase(&self, cx: &Context<'_>) -> JoinPhase {
+        let delay = cx.config.initial_rebalance_delay;
+        let remaining = self.roster.rebalance_timeout().saturating_sub(delay);
+        JoinPhase::Initial { until: cx.now + delay, delay, length: delay, remaining }
+    }
+
+    fn rejoin_phase(&self, cx: &Context<'_>) -> JoinPhase {
+        JoinPhase::Rejoin { until: cx.now + self.roster.rebalance_timeout() }
     }
 
     fn cancel_syncs(&mut self, cx: &mut Context<'_>) {
