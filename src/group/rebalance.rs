@@ -27,10 +27,9 @@ pub(super) enum JoinPhase {
     Initial {
         /// The end of this window.
         until: Instant,
-        /// How long a window is: `group.initial.rebalance.delay.ms` when the phase began.
+        /// How long a window is: `group.initial.rebalance.delay.ms` when the phase began. The last
+        /// one may be shorter.
         delay: Duration,
-        /// How long this window is; the last one may be shorter.
-        length: Duration,
         /// What is left for further windows.
         remaining: Duration,
     },
@@ -76,7 +75,7 @@ impl Group {
     fn initial_phase(&self, cx: &Context<'_>) -> JoinPhase {
         let delay = cx.config.initial_rebalance_delay;
         let remaining = self.roster.rebalance_timeout().saturating_sub(delay);
-        JoinPhase::Initial { until: cx.now + delay, delay, length: delay, remaining }
+        JoinPhase::Initial { until: cx.now + delay, delay, remaining }
     }
 
     fn rejoin_phase(&self, cx: &Context<'_>) -> JoinPhase {
@@ -107,13 +106,12 @@ impl Group {
     /// The time of the join phase is up.
     pub(super) fn end_phase(&mut self, cx: &mut Context<'_>) {
         match &mut self.phase {
-            Some(JoinPhase::Initial { until, delay, length, remaining })
+            Some(JoinPhase::Initial { until, delay, remaining })
                 if self.grown && !remaining.is_zero() =>
             {
                 self.grown = false;
                 let next = (*delay).min(*remaining);
-                *remaining = remaining.saturating_sub(*length);
-                *length = next;
+                *remaining = remaining.saturating_sub(next);
                 *until = cx.now + next;
                 if next.is_zero() {
                     self.complete_join(cx);

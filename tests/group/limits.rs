@@ -95,3 +95,18 @@ fn a_static_replacement_is_not_a_newcomer() {
     let replacement = rig.join(&static_join("i"));
     assert!(rig.is_parked(replacement));
 }
+
+#[test]
+fn a_pending_id_that_finds_the_group_full_is_forgotten() {
+    let mut rig = Rig::new();
+    rig.config.size_max = 1;
+    let pending = rig.join(&JoinRequest { version: 4, ..first_join("late") });
+    let id = rig.joined(pending).member_id.clone();
+    let members = rig.stable_group_of(&["a"]);
+    let parked = rig.join(&rejoin(&members[0]));
+    assert!(rig.is_parked(parked), "the phase waits for the pending id");
+    let refused = rig.join(&rejoin(&id));
+    assert_eq!(rig.joined(refused).error, ErrorCode::GroupMaxSizeReached);
+    assert_eq!(rig.group.pending_members(), 0);
+    assert_eq!(rig.joined(parked).generation, 2, "and does so no longer");
+}

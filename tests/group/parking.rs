@@ -60,12 +60,15 @@ fn a_join_whose_client_is_gone_does_not_count() {
     let mut rig = Rig::new();
     let members = rig.stable_group_of(&["a", "b"]);
     let gone = rig.join(&rejoin(&members[0]));
+    rig.advance(9_000);
+    rig.heartbeat(&members[1]);
+    rig.advance(6_000);
     rig.with(|group, cx| group.abandon(cx, gone));
     let other = rig.join(&rejoin(&members[1]));
     assert!(rig.is_parked(other), "the phase waits for the first member");
 
     rig.advance(9_999);
-    assert!(rig.is_parked(other));
+    assert!(rig.is_parked(other), "whose session runs from when its client went");
     rig.advance(1);
     assert_eq!(rig.joined(other).generation, 2);
     assert_eq!(rig.joined(other).leader, members[1], "the leader's session ended");
