@@ -5,4 +5,13 @@ compile_error!(
     "the simulator needs `--cfg madsim`: run cargo from the repository and unset RUSTFLAGS, which replaces the setting in .cargo/config.toml"
 );
 
+pub mod bench;
+pub mod cli;
+pub mod draw;
+pub mod milestone;
+pub mod outcome;
 pub mod plan;
+pub mod run;
+pub mod runner;
+pub mod seed;
+pub mod text;
