@@ -56,11 +56,13 @@ pub(super) enum Command {
 pub(super) struct Profile {
     /// What kind of plans to draw
     #[arg(long = "profile", value_name = "P", default_value = draw::PROFILES[0].0)]
+    #[arg(hide_possible_values = true)]
     #[arg(value_parser = PossibleValuesParser::new(draw::PROFILES.iter().map(|(name, _)| *name)))]
     pub(super) name: String,
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = profiles())]
 pub(super) struct RunArgs {
     /// How many seeds; 200 by default, and with --budget as many as fit
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -88,6 +90,7 @@ pub(super) struct RunArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = profiles())]
 pub(super) struct ReplayArgs {
     /// A seed (a number, or a commit hash of 7 to 40 digits) or a scenario file
     #[arg(value_name = "SEED|FILE")]
@@ -138,6 +141,13 @@ pub(super) fn jobs(asked: Option<NonZeroUsize>) -> NonZeroUsize {
 /// The arguments by which a seed's plan is drawn again; none for the default profile.
 pub(super) fn profile_flag(profile: &str) -> String {
     if profile == draw::PROFILES[0].0 { String::new() } else { format!(" --profile {profile}") }
+}
+
+/// The profiles, for the help of the commands that take one.
+fn profiles() -> String {
+    let width = draw::PROFILES.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    let line = |(name, about): &(&str, &str)| format!("\n  {name:width$}  {about}");
+    "Profiles:".to_owned() + &draw::PROFILES.iter().map(line).collect::<String>()
 }
 
 fn seed(text: &str) -> Result<Seed, String> {

@@ -87,8 +87,8 @@ impl fmt::Debug for Progress<'_> {
 
 fn bar(total: Option<u64>) -> ProgressBar {
     let template = match total {
-        Some(_) => "{wide_bar} {pos} of {len} seeds, {per_sec}, {eta} to go{msg}",
-        None => "{spinner} {pos} seeds, {per_sec}, for {elapsed}{msg}",
+        Some(_) => "{wide_bar} {pos} of {len} seeds{msg}, {eta} to go",
+        None => "{spinner} {pos} seeds in {elapsed}{msg}",
     };
     let style =
         ProgressStyle::with_template(template).expect("the templates above are well-formed");

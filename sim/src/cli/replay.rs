@@ -89,7 +89,7 @@ fn again(args: &ReplayArgs, is_scenario: bool) -> String {
     command
 }
 
-fn verdict(outcome: &Outcome, again: &str, is_told: bool) -> String {
+pub(super) fn verdict(outcome: &Outcome, again: &str, is_told: bool) -> String {
     let digest = labelled("digest", [&outcome.digest]);
     match outcome.verdict {
         Verdict::Kept => {

@@ -1,6 +1,10 @@
 //! `run`: many seeds, all failures collected, reports written, the summary last.
 
-use std::{env, fs, panic, path::Path, time::Duration};
+use std::{
+    env, fs, io, panic,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use super::{
     Console, Exit, Halt,
@@ -33,10 +37,17 @@ pub(super) fn command(args: &RunArgs, console: &mut Console<'_>) -> Result<Exit,
 
 /// Children of our own program that run a seed of a profile each.
 pub(super) fn children(profile: &Profile, flags: &[&str]) -> Result<Children, Halt> {
-    let program = env::current_exe().map_err(|error| Halt::program(&error))?;
+    let program = own_program().map_err(|error| Halt::program(&error))?;
     let arguments = ["one", "--profile", profile.name.as_str()];
     let arguments = arguments.iter().chain(flags).map(|it| (*it).into()).collect();
     Ok(Children::new(program, arguments, SEED_LIMIT))
+}
+
+/// Our own program. Where the system allows it, the very file that is running, though another build
+/// may have put a new one in its place: all seeds must run the same code.
+fn own_program() -> io::Result<PathBuf> {
+    let running = Path::new("/proc/self/exe");
+    if running.exists() { Ok(running.to_owned()) } else { env::current_exe() }
 }
 
 /// The command, whatever it is that runs the seeds.

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// How many seeds of a cluster are named.
-const SEEDS_NAMED: usize = 8;
+const SEEDS_NAMED: usize = 5;
 
 /// How many lines of evidence the first failure gets.
 const EVIDENCE: Detail = Detail::Lines(16);
@@ -92,8 +92,9 @@ impl Summary<'_> {
             + &labelled("events", [thousands(suite.events)])
             + &labelled("speed", [speed]);
         if suite.undecided > 0 {
-            let registers = count(suite.undecided, "offset history");
-            out += &labelled("undecided", [format!("{registers}: too tangled to judge")]);
+            let partitions = count(suite.undecided, "partition");
+            let line = format!("{partitions} with a history too tangled to judge");
+            out += &labelled("undecided", [line]);
         }
         out
     }
