@@ -61,6 +61,7 @@ impl World {
             lens: &mut self.lens,
             record: &mut self.record,
             brokers: self.brokers.len(),
+            is_fixed: self.plan.is_fixed(),
         };
         step(&mut it, &mut cx);
         self.clients[client].client = Some(it);
