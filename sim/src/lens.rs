@@ -521,8 +521,8 @@ impl Lens {
                 self.reigns.created(broker, path, volume);
                 None
             }
-            Op::Rename(from, to) => {
-                self.see(What::FileChanged { path: Arc::clone(from), group: None });
+            // Where it comes from is where it was written to.
+            Op::Rename(_, to) => {
                 volume.read(usize::MAX, to).ok().and_then(|content| group_inside(&content))
             }
             _ => None,
@@ -643,8 +643,12 @@ fn outcome_of(error: ErrorCode) -> Outcome {
     }
 }
 
-/// The id inside an offset file.
+/// The id inside an offset file. It is the first thing there, so the rest need not be read.
 fn group_inside(content: &[u8]) -> Option<Name> {
+    if let Some(rest) = content.strip_prefix(br#"{"group":"#) {
+        let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<String>();
+        return values.next()?.ok().map(Name::from);
+    }
     #[derive(serde::Deserialize)]
     struct Inside {
         group: Option<String>,

@@ -8,6 +8,7 @@ compile_error!(
 pub mod bench;
 pub mod client;
 pub mod config;
+pub mod draw;
 pub mod hub;
 pub mod lens;
 pub mod milestone;

@@ -6,12 +6,15 @@
 
 use std::sync::Arc;
 
-use super::{Event, World, script::LOOK_EVERY};
+use super::{Event, World};
 use crate::{
     client::{Client, REQUEST_TIMEOUT, consumer::Phase},
     config,
     seed::micros,
 };
+
+/// How often it is looked whether something has come to rest, in microseconds.
+const LOOK_AGAIN: u64 = 100_000;
 
 /// Where the settle phase is.
 #[derive(Debug, Default)]
@@ -54,6 +57,11 @@ impl World {
         }
         self.heal();
         self.record.settle();
+        if !self.running().any(|(_, slot, _)| slot.is_member) {
+            // Without any broker there is nothing to settle.
+            let first = self.brokers.iter().position(|slot| slot.is_member);
+            self.boot(first.expect("the set is never empty"));
+        }
         let config = config::broker();
         // The controller may take that long to notice the last death, and a broker to read of it.
         let views = 6_000_000 + micros(config.staleness_max + config.poll_interval);
@@ -98,7 +106,7 @@ impl World {
                 }
             }
         }
-        self.after(LOOK_EVERY, Event::Look);
+        self.after(LOOK_AGAIN, Event::Look);
     }
 
     fn look_at_views(&mut self) {
