@@ -120,9 +120,16 @@ pub struct Cx<'a> {
     pub record: &'a mut Record,
     /// How many brokers there are places for.
     pub brokers: usize,
+    /// Whether nothing may depend on the seed.
+    pub is_fixed: bool,
 }
 
 impl Cx<'_> {
+    /// Whether to do what some clients do and others don't; in a scenario, always.
+    pub fn may(&mut self) -> bool {
+        self.is_fixed || self.stream.percent(50)
+    }
+
     /// Sends a request; returns its number.
     pub fn send(&mut self, broker: usize, body: Request) -> u64 {
         *self.requests += 1;

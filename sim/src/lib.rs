@@ -7,11 +7,20 @@ compile_error!(
 
 pub mod bench;
 pub mod cli;
+pub mod client;
+pub mod config;
 pub mod draw;
+pub mod hub;
+pub mod lens;
 pub mod milestone;
+pub mod net;
 pub mod outcome;
 pub mod plan;
+pub mod record;
 pub mod run;
 pub mod runner;
 pub mod seed;
 pub mod text;
+pub mod trace;
+pub mod volume;
+pub mod world;

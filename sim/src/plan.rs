@@ -397,4 +397,32 @@ impl Plan {
         });
         names.collect()
     }
+
+    /// The longest rebalance timeout of any consumer.
+    pub fn longest_rebalance(&self) -> Duration {
+        self.longest(|_, rebalance| rebalance)
+    }
+
+    /// The longest session timeout of any consumer.
+    pub fn longest_session(&self) -> Duration {
+        self.longest(|session, _| session)
+    }
+
+    fn longest(&self, pick: impl Fn(Duration, Duration) -> Duration) -> Duration {
+        let timeouts = self.clients.iter().filter_map(|it| match it {
+            Clients::Group { session, rebalance, .. } => Some(pick(*session, *rebalance)),
+            Clients::Committer { .. } | Clients::OneShot { .. } | Clients::Admin { .. } => None,
+        });
+        timeouts.max().unwrap_or(Duration::ZERO)
+    }
+}
+
+impl Action {
+    /// Whether it is a fault, which must have an effect to count as injected.
+    pub fn is_fault(&self) -> bool {
+        !matches!(
+            self,
+            Self::Wait { .. } | Self::Stable { .. } | Self::Start { .. } | Self::Leave { .. }
+        )
+    }
 }

@@ -6,7 +6,11 @@
 
 use std::{collections::BTreeMap, fmt, hash::Hasher};
 
-use kaas_coordinator::{api::ErrorCode, note::Note};
+use kaas_coordinator::{
+    api::{ErrorCode, Response},
+    ids::GroupId,
+    note::Note,
+};
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 use crate::{milestone::Milestone, trace::Trace};
@@ -94,10 +98,17 @@ impl Record {
         }
     }
 
-    /// Something routine happened that is counted and not told.
-    pub fn count(&mut self, group: &str, column: &'static str) {
+    /// The script is over.
+    pub fn settle(&mut self) {
         if let Some(trace) = &mut self.trace {
-            trace.count(group, column);
+            trace.settle(self.now);
+        }
+    }
+
+    /// A broker answered something about a group.
+    pub fn answered(&mut self, group: &GroupId, response: &Response) {
+        if let Some(trace) = &mut self.trace {
+            trace.answered(group, response);
         }
     }
 

@@ -117,12 +117,12 @@ enum Node {
     },
 }
 
-/// A directory entry that a failover would undo.
-#[derive(Clone, Debug)]
+/// A change of directory entries that a failover would undo.
+#[derive(Debug)]
 struct Unsynced {
+    /// Its place among all changes.
+    order: u64,
     by: usize,
-    /// The directory whose sync makes it durable.
-    dir: Path,
     /// What the entries were before.
     before: Vec<(Path, Option<Node>)>,
 }
@@ -131,7 +131,9 @@ struct Unsynced {
 #[derive(Debug)]
 pub struct SharedVolume {
     nodes: BTreeMap<Path, Node>,
-    journal: Vec<Unsynced>,
+    /// By the directory whose sync makes them durable.
+    journal: BTreeMap<Path, Vec<Unsynced>>,
+    changes: u64,
     /// Brokers whose unsynced entries a failover has undone: their next sync fails.
     bereft: BTreeSet<usize>,
 }
@@ -139,7 +141,7 @@ pub struct SharedVolume {
 impl Default for SharedVolume {
     fn default() -> Self {
         let nodes = BTreeMap::from([(Path::from(""), Node::Dir)]);
-        Self { nodes, journal: Vec::new(), bereft: BTreeSet::new() }
+        Self { nodes, journal: BTreeMap::new(), changes: 0, bereft: BTreeSet::new() }
     }
 }
 
@@ -216,7 +218,7 @@ impl SharedVolume {
         if !matches!(self.nodes.get(path), Some(Node::Dir)) {
             return fail(ErrorKind::NotFound);
         }
-        self.journal.retain(|entry| *entry.dir != *path);
+        self.journal.remove(path);
         Ok(Reply::Nothing)
     }
 
@@ -302,7 +304,9 @@ impl SharedVolume {
     fn remember(&mut self, by: usize, dir: Path, paths: &[&Path]) {
         let before = paths.iter().map(|path| (Arc::clone(path), self.nodes.get(*path).cloned()));
         let before = before.collect();
-        self.journal.push(Unsynced { by, dir, before });
+        self.changes += 1;
+        let entry = Unsynced { order: self.changes, by, before };
+        self.journal.entry(dir).or_default().push(entry);
     }
 
     /// A broker has died: what it had not synced is lost, or a part of it is there.
@@ -327,8 +331,11 @@ impl SharedVolume {
     /// The server fails over to its standby, which has only what was synced. Returns how many
     /// directory entries are undone.
     pub fn fail_over(&mut self) -> usize {
-        let undone = self.journal.len();
-        for entry in std::mem::take(&mut self.journal).into_iter().rev() {
+        let journal = std::mem::take(&mut self.journal);
+        let mut entries: Vec<_> = journal.into_values().flatten().collect();
+        entries.sort_by_key(|entry| entry.order);
+        let undone = entries.len();
+        for entry in entries.into_iter().rev() {
             self.bereft.insert(entry.by);
             for (path, node) in entry.before {
                 match node {

@@ -46,6 +46,7 @@ mod settle;
 mod storage;
 mod wires;
 
+pub(crate) use brokers::count;
 pub use settle::Stuck;
 
 /// Everything there is.
@@ -106,8 +107,6 @@ enum Event {
     Begin { step: usize },
     /// What a step began ends.
     End { step: usize },
-    /// The script goes on.
-    Continue,
     /// The settle phase looks again.
     Look,
 }
@@ -217,7 +216,6 @@ impl World {
             Event::Close { broker } => self.close(broker),
             Event::Begin { step } => self.begin_step(step),
             Event::End { step } => self.end_step(step),
-            Event::Continue => self.run_script(),
             Event::Look => self.look(),
         }
     }
@@ -227,7 +225,7 @@ impl World {
     }
 
     /// What the run has come to, and what it left in the record.
-    pub fn finish(self) -> (Record, model::Report, Option<Stuck>) {
-        (self.record, self.lens.finish(), self.settle.stuck)
+    pub fn finish(self) -> (Record, model::Report, Option<Stuck>, u64) {
+        (self.record, self.lens.finish(), self.settle.stuck, self.now)
     }
 }

@@ -1,5 +1,7 @@
 //! The vocabulary: promises, verbs, milestones.
 
+use std::io;
+
 use model::Promise;
 
 use super::{
@@ -13,7 +15,13 @@ pub(super) fn promises(console: &mut Console<'_>) -> Result<Exit, Halt> {
 }
 
 pub(super) fn verbs(console: &mut Console<'_>) -> Result<Exit, Halt> {
-    write!(console.out, "{}", text::verbs())?;
+    let verbs: Vec<_> = text::verbs().collect();
+    let indent = 2 + verbs.iter().map(|it| it.name.len()).max().unwrap_or_default();
+    for verb in verbs {
+        describe(console, indent, verb.name, verb.about)?;
+        describe(console, indent, "", verb.usage)?;
+        writeln!(console.out)?;
+    }
     Ok(Exit::Kept)
 }
 
@@ -32,10 +40,16 @@ fn list(
 ) -> Result<Exit, Halt> {
     let indent = 2 + words.clone().map(|(name, _)| name.len()).max().unwrap_or_default();
     for (name, meaning) in words {
-        for (at, line) in wrap(&meaning, WIDTH - indent).iter().enumerate() {
-            let name = if at == 0 { name } else { "" };
-            writeln!(console.out, "{name:indent$}{line}")?;
-        }
+        describe(console, indent, name, &meaning)?;
     }
     Ok(Exit::Kept)
+}
+
+/// A name, and what it means beside it.
+fn describe(console: &mut Console<'_>, indent: usize, name: &str, meaning: &str) -> io::Result<()> {
+    for (at, line) in wrap(meaning, WIDTH - indent).iter().enumerate() {
+        let name = if at == 0 { name } else { "" };
+        writeln!(console.out, "{name:indent$}{line}")?;
+    }
+    Ok(())
 }

@@ -403,7 +403,7 @@ impl Consumer {
             ErrorCode::RebalanceInProgress if self.phase == Phase::Syncing => {}
             error => {
                 self.refused(cx, "heartbeat", error);
-                if error == ErrorCode::RebalanceInProgress && cx.stream.percent(50) {
+                if error == ErrorCode::RebalanceInProgress && cx.may() {
                     // Some applications commit once more before they give up their partitions.
                     cx.record.reach(Milestone::CommitBeforeRejoin);
                     self.commit(cx);

@@ -12,7 +12,7 @@ use std::{
 
 use kaas_coordinator::assignment::{AssignedBroker, AssignedGroup, Assignment, Health, ViewId};
 
-use super::{Event, World};
+use super::World;
 use crate::{
     milestone::Milestone,
     plan::{Damage, Plan},
