@@ -137,7 +137,18 @@ impl Summary<'_> {
                 (verb.as_str(), format!("{}/{}", compact(it.effective), compact(it.planned)))
             })
             .collect();
-        "faults, effective/planned\n".to_owned() + &columns(&faults)
+        let idle: Vec<_> = self
+            .suite
+            .faults
+            .iter()
+            .filter(|(_, it)| it.planned > 0 && it.effective == 0)
+            .map(|(verb, _)| verb.as_str())
+            .collect();
+        let mut out = "faults, effective/planned\n".to_owned() + &columns(&faults);
+        if !idle.is_empty() {
+            out += &labelled("no effect", [idle.join(", ")]);
+        }
+        out
     }
 
     fn news(&self) -> String {
