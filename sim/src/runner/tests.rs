@@ -201,7 +201,8 @@ fn a_child_without_an_outcome_has_crashed() {
     9
     ");
     let missing = Children::new("/no/such/program".into(), Vec::new(), NEVER);
-    insta::assert_snapshot!(missing.run(Seed(7)).reason.unwrap(), @"could not start /no/such/program: No such file or directory (os error 2)");
+    let reason = missing.run(Seed(7)).reason.unwrap();
+    assert!(reason.starts_with("could not start /no/such/program: "), "{reason}");
 }
 
 #[test]
