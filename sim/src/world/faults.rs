@@ -322,9 +322,7 @@ impl World {
         self.net.cuts.clear();
         self.net.black_holes.clear();
         self.net.slow.clear();
-        self.storage.failing.clear();
-        self.storage.slow.clear();
-        self.storage.stops.clear();
+        self.heal_storage();
         self.release();
     }
 
