@@ -6,3 +6,5 @@ compile_error!(
 );
 
 pub mod plan;
+pub mod seed;
+pub mod text;
