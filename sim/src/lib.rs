@@ -8,3 +8,4 @@ compile_error!(
 pub mod plan;
 pub mod seed;
 pub mod text;
+pub mod volume;
