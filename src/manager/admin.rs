@@ -8,7 +8,7 @@ use super::{
     job::{Job, Wanted},
 };
 use crate::{
-    api::{DescribedGroup, ErrorCode, FoundCoordinator, KeyType, ListedGroup, Request, Response},
+    api::{DescribedGroup, ErrorCode, FoundCoordinator, KeyType, ListedGroup, Response},
     group::{State, Ticket},
     offset_store::survey::Surveyed,
     ports::{Instant, Peers},
