@@ -13,3 +13,4 @@ mod manager;
 pub mod note;
 pub mod offset_store;
 pub mod ports;
+pub mod volume;

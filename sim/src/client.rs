@@ -130,6 +130,11 @@ impl Cx<'_> {
         self.is_fixed || self.stream.percent(50)
     }
 
+    /// Whether to do what happens now and then; in a scenario, never.
+    pub fn sometimes(&mut self) -> bool {
+        !self.is_fixed && self.stream.percent(10)
+    }
+
     /// Sends a request; returns its number.
     pub fn send(&mut self, broker: usize, body: Request) -> u64 {
         *self.requests += 1;
@@ -211,6 +216,11 @@ pub fn all(plan: &Plan) -> Vec<ClientSlot> {
                 let it = Committer::new(name, partitions, micros(*every), number, start);
                 let it = Client::Committer(Box::new(it));
                 slots.push(ClientSlot::new(plan.seed, number, &format!("{name}!"), it));
+            }
+            Clients::Reader { name, every } => {
+                let it = Committer::reader(name, micros(*every), number, start);
+                let it = Client::Committer(Box::new(it));
+                slots.push(ClientSlot::new(plan.seed, number, &format!("{name}~"), it));
             }
             Clients::OneShot { name, .. } => {
                 let it = Client::OneShot(Box::new(OneShot::new(spec, number, start)));

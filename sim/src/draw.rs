@@ -99,6 +99,12 @@ fn draw_clients(plan: &mut Plan, stream: &mut Stream) {
             every: millis(stream.between(100, 2000)),
         });
     }
+    for group in plan.groups().iter() {
+        if stream.percent(40) {
+            let every = millis(stream.between(50, 500));
+            plan.clients.push(Clients::Reader { name: group.clone(), every });
+        }
+    }
     if stream.percent(50) {
         plan.clients.push(Clients::OneShot {
             name: "once".to_owned(),
@@ -116,6 +122,6 @@ fn draw_clients(plan: &mut Plan, stream: &mut Stream) {
     let mut seen = std::collections::BTreeSet::new();
     plan.clients.retain(|clients| match clients {
         Clients::Group { name, .. } | Clients::Committer { name, .. } => seen.insert(name.clone()),
-        Clients::OneShot { .. } | Clients::Admin { .. } => true,
+        Clients::Reader { .. } | Clients::OneShot { .. } | Clients::Admin { .. } => true,
     });
 }

@@ -86,6 +86,14 @@ pub enum Clients {
         /// How often.
         every: Duration,
     },
+    /// One client that reads the offsets of a group again and again, and stays with the broker that
+    /// it found as long as that answers.
+    Reader {
+        /// The group it reads.
+        name: String,
+        /// How often.
+        every: Duration,
+    },
     /// Groups that live for one commit and one read, one after the other. Some have odd ids.
     OneShot {
         /// What their ids begin with.
@@ -393,7 +401,7 @@ impl Plan {
     pub fn groups(&self) -> Arc<[String]> {
         let names = self.clients.iter().filter_map(|clients| match clients {
             Clients::Group { name, .. } | Clients::Committer { name, .. } => Some(name.clone()),
-            Clients::OneShot { .. } | Clients::Admin { .. } => None,
+            Clients::Reader { .. } | Clients::OneShot { .. } | Clients::Admin { .. } => None,
         });
         names.collect()
     }
@@ -411,7 +419,7 @@ impl Plan {
     fn longest(&self, pick: impl Fn(Duration, Duration) -> Duration) -> Duration {
         let timeouts = self.clients.iter().filter_map(|it| match it {
             Clients::Group { session, rebalance, .. } => Some(pick(*session, *rebalance)),
-            Clients::Committer { .. } | Clients::OneShot { .. } | Clients::Admin { .. } => None,
+            Clients::Committer { .. } | Clients::Reader { .. } | Clients::OneShot { .. } | Clients::Admin { .. } => None,
         });
         timeouts.max().unwrap_or(Duration::ZERO)
     }

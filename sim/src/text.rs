@@ -1,72 +1,74 @@
-//! A stand-in: a plan is its claim and its seed.
+//! Plans as text: the scenario language.
+//!
+//! ```text
+//! line  = [ verb { name } { key "=" value } ] [ "#" comment ]
+//! value = number | duration (500ms, 3s, 2m) | ratio (5%, 200ppm) | range (1ms..10ms) | name
+//! ```
+//!
+//! The comment block at the top is the claim and must be there. Then come the declarations, then
+//! the steps. Names stand before options, and what is as usual is not written down. There are no
+//! quotes, variables, loops or conditions: whoever needs a loop draws plans from seeds.
+//!
+//! - `verbs.rs`, `verbs/`: the registry; a verb is one entry: its documentation and its reader.
+//! - `line.rs`: one line as words. `value.rs`: kinds of values. `defaults.rs`: what is as usual.
+//! - `parse.rs`: a file becomes a plan. `draft.rs`: the plan so far, and what its names mean.
+//! - `print.rs`: a plan becomes a file, which parses to the same plan.
 
 use std::fmt;
 
-use crate::{
-    draw,
-    plan::{Action, Plan},
-    seed::Seed,
+use crate::plan::Plan;
+
+pub mod defaults;
+mod draft;
+mod line;
+mod parse;
+mod print;
+mod suggest;
+mod value;
+mod verbs;
+
+pub use self::{
+    print::verb_of,
+    verbs::{Verb, verbs},
 };
 
-/// A word of the scenario language.
-#[derive(Debug)]
-pub struct Verb {
-    /// What a line with it begins with.
-    pub name: &'static str,
-    /// The whole line: what is in brackets may be left out.
-    pub usage: &'static str,
-    /// What it says, in a sentence.
-    pub about: &'static str,
-    /// A line with it.
-    pub example: &'static str,
+/// A plan and where its steps stand in its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scenario {
+    /// The plan.
+    pub plan: Plan,
+    /// The line of each step, counted from 1.
+    pub step_lines: Vec<usize>,
 }
 
-/// Why a text is no plan.
-#[derive(Debug)]
-pub struct ParseError(String);
+/// What is wrong with a scenario, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    /// The file, as the caller calls it.
+    pub file: String,
+    /// The line, counted from 1.
+    pub line: usize,
+    /// What is wrong, and the cure.
+    pub what: String,
+}
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        write!(f, "{}:{}: {}", self.file, self.line, self.what)
     }
 }
 
-/// Reads a plan.
+impl std::error::Error for ParseError {}
+
+/// Reads a scenario; `file` is for errors only.
 pub fn parse(file: &str, text: &str) -> Result<Plan, ParseError> {
-    let seed = text.lines().find_map(|line| line.strip_prefix("seed ")).and_then(Seed::parse);
-    let seed = seed.ok_or_else(|| ParseError(format!("{file}:1: a plan begins with `seed N`")))?;
-    let mut plan = draw::draw(seed, draw::PROFILES[0].0).expect("there is a first profile");
-    let claim = text.lines().filter_map(|line| line.strip_prefix('#'));
-    plan.claim = claim.map(|line| line.trim().to_owned()).collect();
-    Ok(plan)
+    read(file, text).map(|scenario| scenario.plan)
 }
 
-impl fmt::Display for Plan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for line in &self.claim {
-            writeln!(f, "# {line}")?;
-        }
-        writeln!(f, "seed {}", self.seed)
-    }
+/// Like [`parse`], and keeps where the steps stand.
+pub fn read(file: &str, text: &str) -> Result<Scenario, ParseError> {
+    parse::scenario(text).map_err(|(line, what)| ParseError { file: file.to_owned(), line, what })
 }
 
-/// All verbs.
-pub fn verbs() -> impl Iterator<Item = &'static Verb> {
-    const VERBS: &[Verb] = &[Verb {
-        name: "restart",
-        usage: "restart BROKER down=DURATION [how=graceful|abrupt] [at=TIME]",
-        about: "A broker goes and comes back; it drains and closes first, unless it is abrupt.",
-        example: "restart kaas-1 down=3s how=abrupt",
-    }];
-    VERBS.iter()
-}
-
-/// A step as a line.
-pub fn action(action: &Action) -> String {
-    format!("{action:?}")
-}
-
-/// The verb of a step.
-pub fn verb_of(action: &Action) -> String {
-    format!("{action:?}").split(' ').next().unwrap_or("").to_lowercase()
-}
+#[cfg(test)]
+mod tests;

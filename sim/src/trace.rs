@@ -16,7 +16,7 @@ use kaas_coordinator::{
     note::Note,
 };
 
-use crate::{plan::Plan, text};
+use crate::plan::{Plan, Step};
 
 /// The counters of a group, in the order of the table's columns.
 const COLUMNS: [&str; 5] = ["moves", "joins", "commits", "acked", "refused"];
@@ -62,8 +62,8 @@ impl Trace {
     /// A step begins: one in the script's order has a section of its own.
     pub fn enter(&mut self, now: u64, step: usize) {
         if self.plan.steps[step].at.is_some() {
-            let what = text::action(&self.plan.steps[step].action);
-            self.tell(now, "plan", what);
+            let action = self.plan.steps[step].action.clone();
+            self.tell(now, "plan", Step { at: None, action }.to_string());
             return;
         }
         self.sections.push(Section { step: Some(step), began: now, lines: Vec::new(), took: None });
@@ -125,7 +125,7 @@ impl Trace {
             let title = match section.step {
                 None => "start".to_owned(),
                 Some(step) if step == self.plan.steps.len() => "settle".to_owned(),
-                Some(step) => text::action(&self.plan.steps[step].action),
+                Some(step) => self.plan.steps[step].to_string(),
             };
             writeln!(text, "{title}").expect("a string takes any text");
             render_lines(&mut text, section);

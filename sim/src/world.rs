@@ -49,6 +49,9 @@ mod wires;
 pub(crate) use brokers::count;
 pub use settle::Stuck;
 
+/// How often brokers are asked what they hold, in microseconds; falls into no step with their polls.
+const CENSUS_EVERY: u64 = 730_000;
+
 /// Everything there is.
 pub struct World {
     now: u64,
@@ -109,6 +112,8 @@ enum Event {
     End { step: usize },
     /// The settle phase looks again.
     Look,
+    /// Every broker is asked what it holds.
+    Census,
 }
 
 /// What the world wants after a step.
@@ -154,6 +159,7 @@ impl World {
             self.boot(broker as usize);
         }
         self.first_view();
+        self.after(CENSUS_EVERY, Event::Census);
         for client in 0..self.clients.len() {
             self.arm(client);
         }
@@ -217,6 +223,10 @@ impl World {
             Event::Begin { step } => self.begin_step(step),
             Event::End { step } => self.end_step(step),
             Event::Look => self.look(),
+            Event::Census => {
+                self.take_census();
+                self.after(CENSUS_EVERY, Event::Census);
+            }
         }
     }
 

@@ -118,7 +118,10 @@ impl Draw<'_> {
             .iter()
             .filter_map(|it| match it {
                 Clients::Group { name, members, .. } => Some((name, *members)),
-                Clients::Committer { .. } | Clients::OneShot { .. } | Clients::Admin { .. } => None,
+                Clients::Committer { .. }
+                | Clients::Reader { .. }
+                | Clients::OneShot { .. }
+                | Clients::Admin { .. } => None,
             })
             .collect();
         if groups.is_empty() {

@@ -150,9 +150,11 @@ impl World {
         }
     }
 
-    fn take_census(&mut self) {
+    /// Asks every broker that is not stopped in place what it holds.
+    pub(super) fn take_census(&mut self) {
         let census: Vec<_> = self
             .running()
+            .filter(|(_, _, up)| up.paused_by.is_none())
             .map(|(_, slot, up)| (slot.name.clone(), slot.clock, up.broker.status()))
             .collect();
         for (name, clock, status) in census {

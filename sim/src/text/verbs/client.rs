@@ -1,0 +1,24 @@
+//! What single clients do.
+
+use super::{Read, Verb};
+use crate::plan::Action;
+
+pub(super) const VERBS: &[Verb] = &[
+    Verb {
+        name: "leave",
+        usage: "leave MEMBER [at=TIME]",
+        about: "A member leaves its group and the cluster.",
+        example: "leave billing.1",
+        read: Read::Step(|line, draft| Ok(Action::Leave { client: draft.member(line.name()?)? })),
+    },
+    Verb {
+        name: "freeze",
+        usage: "freeze CLIENT for=DURATION [at=TIME]",
+        about: "A client stops in place, with its connections, and wakes up after a while.",
+        example: "freeze billing.1 for=15s",
+        read: Read::Step(|line, draft| {
+            let client = draft.client(line.name()?)?;
+            Ok(Action::Freeze { client, duration: line.needed("for")? })
+        }),
+    },
+];
