@@ -20,6 +20,7 @@ use crate::{
     milestone::Milestone,
     plan::Clients,
     seed::micros,
+    trace,
 };
 
 /// See the [module](self).
@@ -277,7 +278,8 @@ impl Consumer {
         }
         let mut offsets = Vec::with_capacity(self.owned.len());
         for (partition, position) in &mut self.owned {
-            *position += i64::try_from(1 + cx.stream.below(10)).expect("a small number");
+            let progress = if cx.is_fixed { 1 } else { 1 + cx.stream.below(10) };
+            *position += i64::try_from(progress).expect("a small number");
             offsets.push(CommitOffset {
                 partition: partition.clone(),
                 offset: *position,
@@ -350,10 +352,6 @@ impl Consumer {
                 self.member_id = it.member_id.clone();
                 self.generation = it.generation;
                 self.heartbeat_at = cx.now + self.settings.heartbeat;
-                cx.record.tell(cx.name, || {
-                    let role = if it.leader == it.member_id { " as leader" } else { "" };
-                    format!("joined generation {}{role}", it.generation)
-                });
                 self.sync(cx, it);
             }
             ErrorCode::MemberIdRequired => {
@@ -361,17 +359,14 @@ impl Consumer {
                 self.rejoin(cx, 0);
             }
             ErrorCode::UnknownMemberId => {
-                self.refused(cx, "join", it.error);
                 self.forget_member();
                 self.rejoin(cx, BACKOFF);
             }
             ErrorCode::NotCoordinator | ErrorCode::CoordinatorNotAvailable => {
-                self.refused(cx, "join", it.error);
                 self.rpc.forget_coordinator(cx);
                 self.rejoin(cx, 0);
             }
             ErrorCode::CoordinatorLoadInProgress | ErrorCode::RebalanceInProgress => {
-                self.refused(cx, "join", it.error);
                 self.rejoin(cx, BACKOFF);
             }
             fatal => self.fail(cx, fatal),
@@ -382,20 +377,16 @@ impl Consumer {
         match it.error {
             ErrorCode::None => {
                 let names = decode_names(&it.assignment);
-                cx.record.tell(cx.name, || match &names[..] {
-                    [] => "assigned nothing".to_owned(),
-                    names => format!("assigned {}", names.join(" ")),
-                });
+                if names.is_empty() {
+                    cx.record.tell(cx.name, || "assigned nothing".to_owned());
+                }
                 let parse = |name: &str| TopicPartition::parse(name).expect("a partition's name");
                 self.owned = names.into_iter().map(|name| (parse(name), 0)).collect();
                 self.phase = if self.owned.is_empty() { Phase::Consuming } else { Phase::Fetching };
                 self.fetch_at = cx.now;
                 self.commit_at = cx.now + self.settings.commit_every;
             }
-            error => {
-                self.refused(cx, "sync", error);
-                self.told_to_rejoin(cx, error);
-            }
+            error => self.told_to_rejoin(cx, error),
         }
     }
 
@@ -404,7 +395,6 @@ impl Consumer {
             ErrorCode::None => {}
             ErrorCode::RebalanceInProgress if self.phase == Phase::Syncing => {}
             error => {
-                self.refused(cx, "heartbeat", error);
                 if error == ErrorCode::RebalanceInProgress && cx.may() {
                     // Some applications commit once more before they give up their partitions.
                     cx.record.reach(Milestone::CommitBeforeRejoin);
@@ -427,18 +417,13 @@ impl Consumer {
             ErrorCode::NotCoordinator
             | ErrorCode::CoordinatorNotAvailable
             | ErrorCode::RequestTimedOut => {
-                self.refused(cx, "commit", error);
                 self.rpc.forget_coordinator(cx);
                 self.commit_at = cx.now + BACKOFF;
             }
             ErrorCode::CoordinatorLoadInProgress => {
-                self.refused(cx, "commit", error);
                 self.commit_at = cx.now + BACKOFF;
             }
-            error => {
-                self.refused(cx, "commit", error);
-                self.told_to_rejoin(cx, error);
-            }
+            error => self.told_to_rejoin(cx, error),
         }
     }
 
@@ -453,6 +438,9 @@ impl Consumer {
                     *position = fetched.offset.max(0);
                 }
                 self.phase = Phase::Consuming;
+                let owned = self.owned.iter();
+                let owned = owned.map(|(it, at)| (it, *at));
+                cx.record.tell(cx.name, || format!("consumes {}", trace::positions(owned, "from")));
             }
             Some(ErrorCode::NotCoordinator | ErrorCode::CoordinatorNotAvailable) => {
                 self.rpc.forget_coordinator(cx);
@@ -492,10 +480,6 @@ impl Consumer {
         self.phase = Phase::Failed(error);
     }
 
-    fn refused(&self, cx: &mut Cx<'_>, what: &'static str, error: ErrorCode) {
-        cx.record.tell(cx.name, || format!("{what} refused: {error}"));
-    }
-
     /// The connection under a request is gone.
     pub fn lost(&mut self, cx: &mut Cx<'_>, request: u64) {
         if let Some(call) = self.rpc.lost(cx, request) {
@@ -524,7 +508,7 @@ impl Consumer {
             Call::Heartbeat => "heartbeat",
             Call::Join | Call::Sync | Call::Fetch | Call::Commit | Call::Leave => return,
         };
-        cx.record.tell(cx.name, || format!("{what} unanswered"));
+        cx.record.unanswered(cx.name, what);
     }
 
     /// When it wants to be woken.
