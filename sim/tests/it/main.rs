@@ -1,3 +1,4 @@
 //! The simulator from outside.
 
 mod cli;
+mod scenarios;
