@@ -220,6 +220,8 @@ pub enum Action {
         broker: BrokerName,
         /// How long.
         duration: Duration,
+        /// Whether it even reads what the file was before.
+        back: bool,
     },
     /// Messages between clients and a broker do not arrive.
     Cut {

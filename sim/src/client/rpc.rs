@@ -17,6 +17,8 @@ pub struct Rpc<W> {
     /// When the coordinator is looked for; `u64::MAX` if it is known or being looked for.
     find_at: u64,
     due: Vec<Due<W>>,
+    /// Whether it stays with the coordinator that it found until that refuses.
+    is_loyal: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -42,12 +44,17 @@ impl<W: Copy + PartialEq> Rpc<W> {
     /// For the group `key`, beginning at broker `bootstrap`.
     pub fn new(key: &str, bootstrap: usize) -> Self {
         let key = key.into();
-        Self { key, bootstrap, coordinator: None, finding: None, find_at: 0, due: Vec::new() }
+        Self { key, bootstrap, coordinator: None, finding: None, find_at: 0, due: Vec::new(), is_loyal: false }
     }
 
     /// Does nothing before `start`.
     pub fn start_at(&mut self, start: u64) {
         self.find_at = start;
+    }
+
+    /// Stays with the coordinator that it finds until that refuses.
+    pub fn be_loyal(&mut self) {
+        self.is_loyal = true;
     }
 
     /// The coordinator, if it is known.
@@ -146,7 +153,7 @@ impl<W: Copy + PartialEq> Rpc<W> {
         }
         let at = self.due.iter().position(|it| it.request == request)?;
         let it = self.due.remove(at);
-        if self.coordinator == Some(it.broker) {
+        if self.coordinator == Some(it.broker) && !self.is_loyal {
             self.forget_coordinator(cx);
         }
         Some(it.what)

@@ -52,7 +52,7 @@ pub struct Stuck {
 impl World {
     /// The script is over.
     pub(super) fn begin_settling(&mut self) {
-        if self.settle.phase != SettlePhase::NotYet {
+        if self.is_settling() {
             return;
         }
         self.heal();
@@ -68,6 +68,10 @@ impl World {
         self.enter_phase(SettlePhase::Views, views);
         self.publish_if_changed();
         self.after(0, Event::Look);
+    }
+
+    pub(super) fn is_settling(&self) -> bool {
+        self.settle.phase != SettlePhase::NotYet
     }
 
     fn enter_phase(&mut self, phase: SettlePhase, lasts: u64) {

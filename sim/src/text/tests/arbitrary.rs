@@ -212,7 +212,11 @@ fn control(brokers: u32) -> impl Strategy<Value = Action> {
         duration().prop_map(|delay| Action::Elect { delay }),
         (broker(), duration()).prop_map(|(broker, duration)| Action::Twin { broker, duration }),
         (damage, duration()).prop_map(|(how, duration)| Action::Damage { how, duration }),
-        (broker(), duration()).prop_map(|(broker, duration)| Action::Lag { broker, duration }),
+        (broker(), duration(), any::<bool>()).prop_map(|(broker, duration, back)| Action::Lag {
+            broker,
+            duration,
+            back,
+        }),
     ]
 }
 
