@@ -168,6 +168,17 @@ impl View {
         }
     }
 
+    /// Whether a group goes to an alternate since the broker that the hash prefers is not alive.
+    pub fn uses_fallback(&self, group: &GroupId) -> bool {
+        !self.explicit.contains_key(group) && self.ring.uses_fallback(group.as_str())
+    }
+
+    /// Whether an explicit entry sends a group elsewhere than the hash does.
+    pub fn overrules_hash(&self, group: &GroupId) -> bool {
+        let explicit = self.explicit.get(group);
+        explicit.is_some_and(|broker| self.ring.pick(group.as_str()) != Some(broker))
+    }
+
     /// Who coordinates a group.
     pub fn group_owner(&self, group: &GroupId) -> Option<&BrokerId> {
         self.owner(KeyType::Group, group.as_str())

@@ -117,6 +117,14 @@ impl Manager {
     /// Takes a request about at most one group. Its answer goes to the outbox under `ticket`, now or
     /// later.
     pub(crate) fn submit(&mut self, turn: &Turn<'_>, ticket: Ticket, request: Request) {
+        if self.core.poll.is_closing {
+            let error = match request.group() {
+                Some(_) => ErrorCode::NotCoordinator,
+                None => ErrorCode::CoordinatorNotAvailable,
+            };
+            self.core.outbox.push((ticket, request.refused(error)));
+            return;
+        }
         if let Request::ListGroups { states } = &request {
             self.list(turn, ticket, states.clone());
             return;
@@ -236,8 +244,17 @@ impl Manager {
         }
     }
 
-    /// Gives up everything: the process is about to exit. What is left to do are the jobs.
+    /// Gives up everything: the process is about to exit. Whoever waits or comes is refused; what is
+    /// left to do are the jobs.
     pub(crate) fn close(&mut self, turn: &Turn<'_>) {
+        self.core.poll.is_closing = true;
+        for ticket in std::mem::take(&mut self.core.poll.listing) {
+            self.core.refuse_listing(ticket);
+        }
+        self.drop_everything(turn);
+    }
+
+    fn drop_everything(&mut self, turn: &Turn<'_>) {
         let groups: Vec<_> = self.entries.keys().cloned().collect();
         for group in groups {
             self.with_entry(&group, turn, |entry, core| {

@@ -1,9 +1,9 @@
 //! bounded-memory: what a broker holds is its own, and what it holds of its own is in use.
 //!
-//! While views change, a broker may hold what some view routed to it a short while ago; after they
-//! have settled, only what the settled view routes to it, and nothing that was left unused for
-//! long. A starting broker may hold anything for a moment. How many bytes that is, nobody outside
-//! can see.
+//! While a broker lags behind, it may hold what some view routed to it a short while ago; once it
+//! says that it has applied what the file shows it, only what that view routes to it, and after views
+//! have settled nothing that was left unused for long. A starting broker may hold anything for a
+//! moment. How many bytes that is, nobody outside can see.
 //!
 //! Always: it judges what a broker says of itself, so a census that hides something hides it from
 //! here.
@@ -26,11 +26,14 @@ pub(crate) fn census(
 ) {
     let reach = limits.staleness.plus(limits.slack);
     let sight = world.sight(broker);
-    if sight.booting(local, reach) {
+    let agreed = world.agreed(broker);
+    if sight.booting(local, reach) && agreed.is_none() {
         return;
     }
     let views: Vec<ViewId> = if settled {
         world.settled(broker).into_iter().collect()
+    } else if let Some(agreed) = agreed {
+        vec![agreed]
     } else {
         let recent = sight.spans(local, reach).map(|span| span.view);
         recent.chain(world.in_force(broker, local, reach)).collect()

@@ -134,6 +134,14 @@ impl World {
         })
     }
 
+    /// The view that the broker says it has applied, if it is the one that the file shows it.
+    pub(crate) fn agreed(&self, broker: &str) -> Option<ViewId> {
+        let sight = self.sight(broker);
+        let shown = sight.shown.last().and_then(|shown| shown.view)?;
+        let &(_, applied) = sight.applied.last()?;
+        self.view(shown).is_some_and(|view| view.order() == applied).then_some(shown)
+    }
+
     /// The view that the broker must have come to once views are settled.
     pub(crate) fn settled(&self, broker: &str) -> Option<ViewId> {
         let sight = self.sight(broker);

@@ -120,9 +120,21 @@ pub struct Cx<'a> {
     pub record: &'a mut Record,
     /// How many brokers there are places for.
     pub brokers: usize,
+    /// Whether nothing may depend on the seed.
+    pub is_fixed: bool,
 }
 
 impl Cx<'_> {
+    /// Whether to do what some clients do and others don't; in a scenario, always.
+    pub fn may(&mut self) -> bool {
+        self.is_fixed || self.stream.percent(50)
+    }
+
+    /// Whether to do what happens now and then; in a scenario, never.
+    pub fn sometimes(&mut self) -> bool {
+        !self.is_fixed && self.stream.percent(10)
+    }
+
     /// Sends a request; returns its number.
     pub fn send(&mut self, broker: usize, body: Request) -> u64 {
         *self.requests += 1;
@@ -204,6 +216,11 @@ pub fn all(plan: &Plan) -> Vec<ClientSlot> {
                 let it = Committer::new(name, partitions, micros(*every), number, start);
                 let it = Client::Committer(Box::new(it));
                 slots.push(ClientSlot::new(plan.seed, number, &format!("{name}!"), it));
+            }
+            Clients::Reader { name, every } => {
+                let it = Committer::reader(name, micros(*every), number, start);
+                let it = Client::Committer(Box::new(it));
+                slots.push(ClientSlot::new(plan.seed, number, &format!("{name}~"), it));
             }
             Clients::OneShot { name, .. } => {
                 let it = Client::OneShot(Box::new(OneShot::new(spec, number, start)));

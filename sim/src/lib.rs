@@ -5,7 +5,20 @@ compile_error!(
     "the simulator needs `--cfg madsim`: run cargo from the repository and unset RUSTFLAGS, which replaces the setting in .cargo/config.toml"
 );
 
+pub mod bench;
+pub mod client;
+pub mod config;
+pub mod draw;
+pub mod hub;
+pub mod lens;
+pub mod milestone;
+pub mod net;
+pub mod outcome;
 pub mod plan;
+pub mod record;
+pub mod run;
 pub mod seed;
 pub mod text;
+pub mod trace;
 pub mod volume;
+pub mod world;

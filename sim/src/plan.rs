@@ -5,7 +5,7 @@
 //! happens while it runs comes from named streams of its seed, so one step more or less moves no
 //! draw of another.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// A whole run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,6 +83,14 @@ pub enum Clients {
         name: String,
         /// What it commits.
         topic: String,
+        /// How often.
+        every: Duration,
+    },
+    /// One client that reads the offsets of a group again and again, and stays with the broker that
+    /// it found as long as that answers.
+    Reader {
+        /// The group it reads.
+        name: String,
         /// How often.
         every: Duration,
     },
@@ -374,4 +382,55 @@ pub enum Operation {
     List,
     /// Asking whether something exists.
     Exists,
+}
+
+impl Plan {
+    /// Whether nothing that happens may depend on the seed: a scenario, whose trace is a snapshot.
+    pub fn is_fixed(&self) -> bool {
+        let is_fixed = |span: Span| span.min == span.max;
+        is_fixed(self.network) && is_fixed(self.volume) && self.drift_ppm == 0
+    }
+
+    /// The partitions of a topic, `topic/n`.
+    pub fn partitions(&self, topic: &str) -> Arc<[String]> {
+        let count = self.topics.iter().find(|it| it.name == topic).map_or(0, |it| it.partitions);
+        (0..count).map(|partition| format!("{topic}/{partition}")).collect()
+    }
+
+    /// The groups that are there for the whole run: those of consumers and committers.
+    pub fn groups(&self) -> Arc<[String]> {
+        let names = self.clients.iter().filter_map(|clients| match clients {
+            Clients::Group { name, .. } | Clients::Committer { name, .. } => Some(name.clone()),
+            Clients::Reader { .. } | Clients::OneShot { .. } | Clients::Admin { .. } => None,
+        });
+        names.collect()
+    }
+
+    /// The longest rebalance timeout of any consumer.
+    pub fn longest_rebalance(&self) -> Duration {
+        self.longest(|_, rebalance| rebalance)
+    }
+
+    /// The longest session timeout of any consumer.
+    pub fn longest_session(&self) -> Duration {
+        self.longest(|session, _| session)
+    }
+
+    fn longest(&self, pick: impl Fn(Duration, Duration) -> Duration) -> Duration {
+        let timeouts = self.clients.iter().filter_map(|it| match it {
+            Clients::Group { session, rebalance, .. } => Some(pick(*session, *rebalance)),
+            Clients::Committer { .. } | Clients::Reader { .. } | Clients::OneShot { .. } | Clients::Admin { .. } => None,
+        });
+        timeouts.max().unwrap_or(Duration::ZERO)
+    }
+}
+
+impl Action {
+    /// Whether it is a fault, which must have an effect to count as injected.
+    pub fn is_fault(&self) -> bool {
+        !matches!(
+            self,
+            Self::Wait { .. } | Self::Stable { .. } | Self::Start { .. } | Self::Leave { .. }
+        )
+    }
 }

@@ -27,7 +27,10 @@ mod suggest;
 mod value;
 mod verbs;
 
-pub use self::verbs::{Verb, verbs};
+pub use self::{
+    print::verb_of,
+    verbs::{Verb, verbs},
+};
 
 /// A plan and where its steps stand in its file.
 #[derive(Clone, Debug, PartialEq, Eq)]

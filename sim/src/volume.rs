@@ -3,14 +3,14 @@
 //! - What a broker writes is its own until it syncs the file; others see the file as it was. If the
 //!   broker dies first, the write is lost or torn.
 //! - Directory entries (creations, renames, removals) are there for everybody at once, and durable
-//!   when the directory is synced. A failover of the server undoes those that were not, and the next
-//!   sync of a broker that lost any fails, as an NFS client's does.
+//!   when the directory is synced. A failover of the server undoes those that were not, and the syncs
+//!   with which a broker would have made them durable fail.
 //!
 //! This file is the state and what one operation does to it, at one instant. When operations happen,
 //! fail, or get stuck is `world/storage.rs`.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     io::{self, ErrorKind},
     sync::Arc,
 };
@@ -117,12 +117,12 @@ enum Node {
     },
 }
 
-/// A directory entry that a failover would undo.
-#[derive(Clone, Debug)]
+/// A change of directory entries that a failover would undo.
+#[derive(Debug)]
 struct Unsynced {
+    /// Its place among all changes.
+    order: u64,
     by: usize,
-    /// The directory whose sync makes it durable.
-    dir: Path,
     /// What the entries were before.
     before: Vec<(Path, Option<Node>)>,
 }
@@ -131,15 +131,17 @@ struct Unsynced {
 #[derive(Debug)]
 pub struct SharedVolume {
     nodes: BTreeMap<Path, Node>,
-    journal: Vec<Unsynced>,
-    /// Brokers whose unsynced entries a failover has undone: their next sync fails.
-    bereft: BTreeSet<usize>,
+    /// By the directory whose sync makes them durable.
+    journal: BTreeMap<Path, Vec<Unsynced>>,
+    changes: u64,
+    /// How many changes of a broker in a directory a failover has undone, and no sync has told.
+    bereft: BTreeMap<(usize, Path), u64>,
 }
 
 impl Default for SharedVolume {
     fn default() -> Self {
         let nodes = BTreeMap::from([(Path::from(""), Node::Dir)]);
-        Self { nodes, journal: Vec::new(), bereft: BTreeSet::new() }
+        Self { nodes, journal: BTreeMap::new(), changes: 0, bereft: BTreeMap::new() }
     }
 }
 
@@ -158,7 +160,7 @@ impl SharedVolume {
             Op::Read(path) => self.read(by, path).map(|it| Reply::Content(it.to_vec())),
             Op::Write(path, content) => self.write(by, path, content),
             Op::Sync(path) => self.sync(by, path),
-            Op::SyncDir(path) => self.sync_dir(by, path),
+            Op::SyncDir(path) => self.sync_dir(path),
             Op::Rename(from, to) => self.rename(by, from, to),
             Op::CreateDir(path) => self.create_dir(by, path),
             Op::RemoveFile(path) => self.remove_file(by, path),
@@ -198,7 +200,6 @@ impl SharedVolume {
     }
 
     fn sync(&mut self, by: usize, path: &str) -> io::Result<Reply> {
-        self.mourn(by)?;
         match self.nodes.get_mut(path) {
             Some(Node::File { flushed, dirty }) => {
                 if let Some((_, content)) = dirty.take_if(|(writer, _)| *writer == by) {
@@ -211,21 +212,21 @@ impl SharedVolume {
         }
     }
 
-    fn sync_dir(&mut self, by: usize, path: &str) -> io::Result<Reply> {
-        self.mourn(by)?;
+    fn sync_dir(&mut self, path: &str) -> io::Result<Reply> {
         if !matches!(self.nodes.get(path), Some(Node::Dir)) {
             return fail(ErrorKind::NotFound);
         }
-        self.journal.retain(|entry| *entry.dir != *path);
+        self.journal.remove(path);
         Ok(Reply::Nothing)
     }
 
-    /// Tells a broker, once, that a failover has undone what it had not synced.
-    fn mourn(&mut self, by: usize) -> io::Result<()> {
-        if self.bereft.remove(&by) {
-            return Err(io::Error::other("the volume has lost what was not synced"));
-        }
-        Ok(())
+    /// Whether a directory sync that a broker asks for must fail, since a failover has undone a change
+    /// which the broker made before. Each change is told once.
+    pub fn mourns(&mut self, by: usize, dir: &Path) -> bool {
+        let Some(undone) = self.bereft.get_mut(&(by, Arc::clone(dir))) else { return false };
+        let mourns = *undone > 0;
+        *undone = undone.saturating_sub(1);
+        mourns
     }
 
     fn rename(&mut self, by: usize, from: &Path, to: &Path) -> io::Result<Reply> {
@@ -302,7 +303,9 @@ impl SharedVolume {
     fn remember(&mut self, by: usize, dir: Path, paths: &[&Path]) {
         let before = paths.iter().map(|path| (Arc::clone(path), self.nodes.get(*path).cloned()));
         let before = before.collect();
-        self.journal.push(Unsynced { by, dir, before });
+        self.changes += 1;
+        let entry = Unsynced { order: self.changes, by, before };
+        self.journal.entry(dir).or_default().push(entry);
     }
 
     /// A broker has died: what it had not synced is lost, or a part of it is there.
@@ -320,16 +323,22 @@ impl SharedVolume {
                 *flushed = content[..kept].into();
             }
         }
-        self.bereft.remove(&broker);
+        self.bereft.retain(|(by, _), _| *by != broker);
         lost
     }
 
     /// The server fails over to its standby, which has only what was synced. Returns how many
     /// directory entries are undone.
     pub fn fail_over(&mut self) -> usize {
-        let undone = self.journal.len();
-        for entry in std::mem::take(&mut self.journal).into_iter().rev() {
-            self.bereft.insert(entry.by);
+        let journal = std::mem::take(&mut self.journal);
+        let of_dir = |(dir, entries): (Path, Vec<Unsynced>)| {
+            entries.into_iter().map(move |entry| (Arc::clone(&dir), entry))
+        };
+        let mut entries: Vec<_> = journal.into_iter().flat_map(of_dir).collect();
+        entries.sort_by_key(|(_, entry)| entry.order);
+        let undone = entries.len();
+        for (dir, entry) in entries.into_iter().rev() {
+            *self.bereft.entry((entry.by, dir)).or_default() += 1;
             for (path, node) in entry.before {
                 match node {
                     Some(node) => self.nodes.insert(path, node),

@@ -46,7 +46,11 @@ mod settle;
 mod storage;
 mod wires;
 
+pub(crate) use brokers::count;
 pub use settle::Stuck;
+
+/// How often brokers are asked what they hold, in microseconds; falls into no step with their polls.
+const CENSUS_EVERY: u64 = 730_000;
 
 /// Everything there is.
 pub struct World {
@@ -106,10 +110,10 @@ enum Event {
     Begin { step: usize },
     /// What a step began ends.
     End { step: usize },
-    /// The script goes on.
-    Continue,
     /// The settle phase looks again.
     Look,
+    /// Every broker is asked what it holds.
+    Census,
 }
 
 /// What the world wants after a step.
@@ -155,6 +159,7 @@ impl World {
             self.boot(broker as usize);
         }
         self.first_view();
+        self.after(CENSUS_EVERY, Event::Census);
         for client in 0..self.clients.len() {
             self.arm(client);
         }
@@ -217,8 +222,11 @@ impl World {
             Event::Close { broker } => self.close(broker),
             Event::Begin { step } => self.begin_step(step),
             Event::End { step } => self.end_step(step),
-            Event::Continue => self.run_script(),
             Event::Look => self.look(),
+            Event::Census => {
+                self.take_census();
+                self.after(CENSUS_EVERY, Event::Census);
+            }
         }
     }
 
@@ -227,7 +235,7 @@ impl World {
     }
 
     /// What the run has come to, and what it left in the record.
-    pub fn finish(self) -> (Record, model::Report, Option<Stuck>) {
-        (self.record, self.lens.finish(), self.settle.stuck)
+    pub fn finish(self) -> (Record, model::Report, Option<Stuck>, u64) {
+        (self.record, self.lens.finish(), self.settle.stuck, self.now)
     }
 }

@@ -19,6 +19,9 @@ impl Group {
     /// Another broker coordinates the group: answers everything parked with NOT_COORDINATOR. The
     /// clients look for the coordinator and come back there with their member ids.
     pub fn dissolve(&mut self, cx: &mut Context<'_>) {
+        if self.state == State::Dead {
+            return;
+        }
         for seat in self.roster.seats() {
             let parked = self.roster.unpark(seat);
             cx.refuse(parked, ErrorCode::NotCoordinator, &self.roster.get(seat).id);

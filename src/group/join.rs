@@ -5,7 +5,7 @@
 //! a member. Here it is only decided whether there must be a rebalance; how one proceeds is in
 //! `rebalance.rs`.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
 
 use super::{Context, Group, Reply, State, Ticket, member::Member, member::Parked, roster::Seat};
 use crate::{
@@ -227,11 +227,8 @@ impl Group {
 
 /// A list that names a protocol twice can't be counted, hence not be voted on.
 fn has_duplicates(protocols: &[Protocol]) -> bool {
-    let earlier = |index: usize| protocols[..index].iter();
-    let repeats = |(index, protocol): (usize, &Protocol)| {
-        earlier(index).any(|other| other.name == protocol.name)
-    };
-    protocols.iter().enumerate().any(repeats)
+    let mut names = BTreeSet::new();
+    !protocols.iter().all(|protocol| names.insert(&protocol.name))
 }
 
 /// The instance id or the client's name, and a random UUID (version 4): never the same twice.

@@ -27,10 +27,9 @@ pub(super) enum JoinPhase {
     Initial {
         /// The end of this window.
         until: Instant,
-        /// How long a window is: `group.initial.rebalance.delay.ms` when the phase began.
+        /// How long a window is: `group.initial.rebalance.delay.ms` when the phase began. The last
+        /// one may be shorter.
         delay: Duration,
-        /// How long this window is; the last one may be shorter.
-        length: Duration,
         /// What is left for further windows.
         remaining: Duration,
     },
@@ -52,19 +51,14 @@ impl JoinPhase {
 impl Group {
     /// Begins a join phase, if there is none.
     pub(super) fn rebalance(&mut self, cx: &mut Context<'_>) {
-        let longest = self.roster.rebalance_timeout();
         let phase = match self.state {
             State::PreparingRebalance | State::Dead => return,
-            State::Empty => {
-                let delay = cx.config.initial_rebalance_delay;
-                let remaining = longest.saturating_sub(delay);
-                JoinPhase::Initial { until: cx.now + delay, delay, length: delay, remaining }
-            }
+            State::Empty => self.initial_phase(cx),
             State::CompletingRebalance => {
                 self.cancel_syncs(cx);
-                JoinPhase::Rejoin { until: cx.now + longest }
+                self.rejoin_phase(cx)
             }
-            State::Stable => JoinPhase::Rejoin { until: cx.now + longest },
+            State::Stable => self.rejoin_phase(cx),
         };
         self.unsynced.clear();
         self.sync_until = None;
@@ -76,6 +70,16 @@ impl Group {
         } else {
             self.try_complete_join(cx);
         }
+    }
+
+    fn initial_phase(&self, cx: &Context<'_>) -> JoinPhase {
+        let delay = cx.config.initial_rebalance_delay;
+        let remaining = self.roster.rebalance_timeout().saturating_sub(delay);
+        JoinPhase::Initial { until: cx.now + delay, delay, remaining }
+    }
+
+    fn rejoin_phase(&self, cx: &Context<'_>) -> JoinPhase {
+        JoinPhase::Rejoin { until: cx.now + self.roster.rebalance_timeout() }
     }
 
     fn cancel_syncs(&mut self, cx: &mut Context<'_>) {
@@ -102,13 +106,12 @@ impl Group {
     /// The time of the join phase is up.
     pub(super) fn end_phase(&mut self, cx: &mut Context<'_>) {
         match &mut self.phase {
-            Some(JoinPhase::Initial { until, delay, length, remaining })
+            Some(JoinPhase::Initial { until, delay, remaining })
                 if self.grown && !remaining.is_zero() =>
             {
                 self.grown = false;
                 let next = (*delay).min(*remaining);
-                *remaining = remaining.saturating_sub(*length);
-                *length = next;
+                *remaining = remaining.saturating_sub(next);
                 *until = cx.now + next;
                 if next.is_zero() {
                     self.complete_join(cx);

@@ -37,3 +37,33 @@ fn take_i32(rest: &mut &[u8]) -> Option<i32> {
     *rest = tail;
     Some(i32::from_be_bytes(*bytes))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::topics;
+
+    #[test]
+    fn reads_what_every_version_begins_with() {
+        let read = |metadata: &[u8]| {
+            let topics = topics(metadata)?;
+            Some(topics.iter().map(|topic| topic.as_str()).collect::<Vec<_>>().join(" "))
+        };
+        let table: [(&str, &[u8], Option<&str>); 12] = [
+            ("nothing", b"", None),
+            ("half a version", b"\0", None),
+            ("only a version", b"\0\0", None),
+            ("no topics, null data", b"\0\0\0\0\0\0\xff\xff\xff\xff", Some("")),
+            ("no data at all", b"\0\0\0\0\0\0", None),
+            ("one topic", b"\0\0\0\0\0\x01\0\x01t\0\0\0\0", Some("t")),
+            ("two topics", b"\0\0\0\0\0\x02\0\x01t\0\x02uv\0\0\0\0", Some("t uv")),
+            ("version 3 and more", b"\0\x03\0\0\0\x01\0\x01t\0\0\0\x01xmore", Some("t")),
+            ("data cut short", b"\0\0\0\0\0\x01\0\x01t\0\0\0\x09x", None),
+            ("topic cut short", b"\0\0\0\0\0\x01\0\x05t", None),
+            ("null topics", b"\0\0\xff\xff\xff\xff\0\0\0\0", None),
+            ("a count that can't be", b"\0\0\x7f\xff\xff\xff\0\x01t\0\0\0\0", None),
+        ];
+        for (case, metadata, expected) in table {
+            assert_eq!(read(metadata).as_deref(), expected, "{case}");
+        }
+    }
+}

@@ -14,13 +14,22 @@ use crate::{
 impl Group {
     /// SyncGroup. Answered exactly once with this ticket, now or later.
     pub fn sync(&mut self, cx: &mut Context<'_>, request: &SyncRequest, ticket: Ticket) {
-        let seat = match self.check_sync(request) {
-            Ok(seat) => seat,
-            Err(error) => {
-                return cx.replies.push(Reply::Sync(ticket, SyncResponse::refused(error)));
-            }
-        };
+        if let Err(error) = self.try_sync(cx, request, ticket) {
+            cx.replies.push(Reply::Sync(ticket, SyncResponse::refused(error)));
+        }
+    }
+
+    fn try_sync(
+        &mut self,
+        cx: &mut Context<'_>,
+        request: &SyncRequest,
+        ticket: Ticket,
+    ) -> Result<(), ErrorCode> {
+        let seat = self.check_sync(request)?;
         match self.state {
+            State::Empty => return Err(ErrorCode::UnknownMemberId),
+            State::PreparingRebalance => return Err(ErrorCode::RebalanceInProgress),
+            State::Dead => return Err(ErrorCode::CoordinatorNotAvailable),
             State::CompletingRebalance => {
                 let superseded = self.roster.park(seat, Parked::Sync(ticket));
                 cx.refuse(superseded, ErrorCode::RebalanceInProgress, &request.member_id);
@@ -35,10 +44,8 @@ impl Group {
                 cx.replies.push(Reply::Sync(ticket, response));
                 self.refresh(cx.now, seat);
             }
-            State::Empty | State::PreparingRebalance | State::Dead => {
-                unreachable!("refused by check_sync")
-            }
         }
+        Ok(())
     }
 
     fn check_sync(&self, request: &SyncRequest) -> Result<Seat, ErrorCode> {
@@ -49,17 +56,9 @@ impl Group {
             self.check_member(&request.member_id, request.instance.as_ref(), request.generation)?;
         // A member that names type or protocol must have understood them (KIP-559).
         let (protocol_type, name) = (&request.protocol_type, &request.protocol_name);
-        if protocol_type.is_some() && *protocol_type != self.protocol_type
-            || name.is_some() && *name != self.protocol
-        {
-            return Err(ErrorCode::InconsistentGroupProtocol);
-        }
-        match self.state {
-            State::Empty => Err(ErrorCode::UnknownMemberId),
-            State::PreparingRebalance => Err(ErrorCode::RebalanceInProgress),
-            State::Dead => Err(ErrorCode::CoordinatorNotAvailable),
-            State::CompletingRebalance | State::Stable => Ok(seat),
-        }
+        let differs = protocol_type.is_some() && *protocol_type != self.protocol_type
+            || name.is_some() && *name != self.protocol;
+        if differs { Err(ErrorCode::InconsistentGroupProtocol) } else { Ok(seat) }
     }
 
     /// Gives every member what the leader says; those it does not mention get nothing, and ids

@@ -8,7 +8,7 @@ use super::{
     job::{Job, Wanted},
 };
 use crate::{
-    api::{DescribedGroup, ErrorCode, FoundCoordinator, KeyType, ListedGroup, Request, Response},
+    api::{DescribedGroup, ErrorCode, FoundCoordinator, KeyType, ListedGroup, Response},
     group::{State, Ticket},
     offset_store::survey::Surveyed,
     ports::{Instant, Peers},
@@ -45,9 +45,7 @@ impl Manager {
     /// ListGroups: what is in memory and what is only on the volume.
     pub(super) fn list(&mut self, turn: &Turn<'_>, ticket: Ticket, states: Vec<Arc<str>>) {
         if !self.core.coordinator.is_fresh(turn.now) {
-            let refused =
-                Request::ListGroups { states }.refused(ErrorCode::CoordinatorNotAvailable);
-            self.core.outbox.push((ticket, refused));
+            self.core.refuse_listing(ticket);
             return;
         }
         self.core.be_patient(turn.now, ticket, None);
@@ -69,9 +67,7 @@ impl Manager {
         }
         let coordinator = &self.core.coordinator;
         let (Some(cold), true) = (cold, coordinator.is_fresh(turn.now)) else {
-            let error = ErrorCode::CoordinatorNotAvailable;
-            let refused = Request::ListGroups { states: Vec::new() }.refused(error);
-            self.core.outbox.push((ticket, refused));
+            self.core.refuse_listing(ticket);
             return;
         };
         let in_memory =

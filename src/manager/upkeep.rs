@@ -28,6 +28,8 @@ pub(super) struct Poll {
     /// Whether the log has been told that the view is stale.
     pub(super) stale: bool,
     next_retention: Instant,
+    /// Whether the broker is about to exit.
+    pub(super) is_closing: bool,
     /// ListGroups requests whose survey is under way.
     pub(super) listing: BTreeSet<Ticket>,
 }
@@ -38,6 +40,7 @@ impl Poll {
             next: now,
             is_under_way: false,
             stale: false,
+            is_closing: false,
             next_retention: now + config.offsets.retention_check_interval,
             listing: BTreeSet::new(),
         }
@@ -63,6 +66,7 @@ impl Manager {
     /// Does what is due.
     pub(crate) fn tick(&mut self, turn: &Turn<'_>) {
         self.core.poll_cluster(turn);
+        self.note_staleness(turn);
         while let Some((at, group)) = self.core.timers.first().cloned()
             && at <= turn.now
         {
@@ -76,13 +80,27 @@ impl Manager {
                 Some(group) => {
                     self.with_entry(&group, turn, |it, core| it.give_up(core, turn, ticket))
                 }
-                None => self.core.give_up_listing(ticket),
+                None if self.core.poll.listing.remove(&ticket) => self.core.refuse_listing(ticket),
+                None => {}
             }
         }
         if self.core.poll.next_retention <= turn.now {
             self.core.poll.next_retention =
                 turn.now + self.core.config.offsets.retention_check_interval;
             self.retention(turn);
+        }
+    }
+
+    /// The source may not be used any more: says so, once. Without a first view, what the boot window
+    /// brought is nobody's business here and goes at once; under a view it waits for the next read.
+    fn note_staleness(&mut self, turn: &Turn<'_>) {
+        if self.core.coordinator.is_fresh(turn.now) || self.core.poll.stale {
+            return;
+        }
+        self.core.poll.stale = true;
+        self.core.notes.push(Note::ViewStale);
+        if self.core.coordinator.view().is_none() {
+            self.drop_everything(turn);
         }
     }
 
@@ -120,10 +138,6 @@ impl Manager {
 
 impl Core {
     fn poll_cluster(&mut self, turn: &Turn<'_>) {
-        if !self.coordinator.is_fresh(turn.now) && !self.poll.stale {
-            self.poll.stale = true;
-            self.notes.push(Note::ViewStale);
-        }
         if self.poll.next > turn.now {
             return;
         }
@@ -135,12 +149,11 @@ impl Core {
         }
     }
 
-    fn give_up_listing(&mut self, ticket: Ticket) {
-        if self.poll.listing.remove(&ticket) {
-            let error = ErrorCode::CoordinatorNotAvailable;
-            let refused = Request::ListGroups { states: Vec::new() }.refused(error);
-            self.outbox.push((ticket, refused));
-        }
+    /// Answers a ListGroups that can't be.
+    pub(super) fn refuse_listing(&mut self, ticket: Ticket) {
+        let error = ErrorCode::CoordinatorNotAvailable;
+        let refused = Request::ListGroups { states: Vec::new() }.refused(error);
+        self.outbox.push((ticket, refused));
     }
 }
 

@@ -127,7 +127,9 @@ impl OffsetFile {
 
     /// The file's content for `group`.
     pub fn to_json(&self, group: &GroupId) -> Vec<u8> {
-        serde_json::to_vec(&Envelope { group, file: self }).expect("text keys and plain values")
+        let keys = self.offsets.keys().map(TopicPartition::to_string).collect();
+        let envelope = Envelope { group, file: self, keys };
+        serde_json::to_vec(&envelope).expect("text keys and plain values")
     }
 }
 
@@ -194,6 +196,8 @@ fn read_map<T>(
 struct Envelope<'a> {
     group: &'a GroupId,
     file: &'a OffsetFile,
+    /// The offsets' keys as text, made once for all columns.
+    keys: Vec<String>,
 }
 
 impl Serialize for Envelope<'_> {
@@ -201,18 +205,14 @@ impl Serialize for Envelope<'_> {
         let file = self.file;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry(key::GROUP, self.group)?;
-        map.serialize_entry(key::OFFSETS, &Column(file, |it: &Committed| Some(it.offset)))?;
-        let metadata = Column(file, |it: &Committed| {
-            (!it.metadata.is_empty()).then(|| Arc::clone(&it.metadata))
-        });
-        metadata.write(&mut map, key::METADATA)?;
-        let epochs =
-            Column(file, |it: &Committed| (it.leader_epoch >= 0).then_some(it.leader_epoch));
-        epochs.write(&mut map, key::LEADER_EPOCHS)?;
-        let committed =
-            Column(file, |it: &Committed| (it.committed_ms != 0).then_some(it.committed_ms));
-        committed.write(&mut map, key::COMMITTED)?;
-        Column(file, |it: &Committed| it.expires_ms).write(&mut map, key::EXPIRES)?;
+        map.serialize_entry(key::OFFSETS, &Column(self, |it| Some(it.offset)))?;
+        let metadata = |it: &'_ Committed| Some(Arc::clone(&it.metadata)).filter(|it| !it.is_empty());
+        Column(self, metadata).write(&mut map, key::METADATA)?;
+        let epoch = |it: &Committed| Some(it.leader_epoch).filter(|epoch| *epoch >= 0);
+        Column(self, epoch).write(&mut map, key::LEADER_EPOCHS)?;
+        let committed = |it: &Committed| Some(it.committed_ms).filter(|time| *time != 0);
+        Column(self, committed).write(&mut map, key::COMMITTED)?;
+        Column(self, |it| it.expires_ms).write(&mut map, key::EXPIRES)?;
         if let Some(protocol_type) = &file.protocol_type {
             map.serialize_entry(key::PROTOCOL_TYPE, protocol_type)?;
         }
@@ -228,33 +228,22 @@ impl Serialize for Envelope<'_> {
 }
 
 /// One property of every offset that has it, as a map of its own.
-struct Column<'a, F>(&'a OffsetFile, F);
+struct Column<'a, T>(&'a Envelope<'a>, fn(&Committed) -> Option<T>);
 
-impl<T: Serialize, F: Fn(&Committed) -> Option<T>> Column<'_, F> {
+impl<T: Serialize> Column<'_, T> {
     /// Adds the map to the envelope unless nobody has the property.
     fn write<M: SerializeMap>(&self, map: &mut M, key: &str) -> Result<(), M::Error> {
-        if self.0.offsets.values().any(|committed| (self.1)(committed).is_some()) {
+        if self.0.file.offsets.values().any(|committed| (self.1)(committed).is_some()) {
             map.serialize_entry(key, self)?;
         }
         Ok(())
     }
 }
 
-impl<T: Serialize, F: Fn(&Committed) -> Option<T>> Serialize for Column<'_, F> {
+impl<T: Serialize> Serialize for Column<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let entries =
-            self.0.offsets.iter().filter_map(|(partition, committed)| {
-                Some((KeyText(partition), (self.1)(committed)?))
-            });
-        serializer.collect_map(entries)
-    }
-}
-
-struct KeyText<'a>(&'a TopicPartition);
-
-impl Serialize for KeyText<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self.0)
+        let offsets = self.0.keys.iter().zip(self.0.file.offsets.values());
+        serializer.collect_map(offsets.filter_map(|(key, it)| Some((key, (self.1)(it)?))))
     }
 }
 

@@ -35,34 +35,38 @@ pub async fn survey<T>(
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
-    let (wanted, pick) = (&wanted, &pick);
-    let files = names.iter().filter_map(|name| {
-        let stem = name.strip_suffix(".json")?;
+    let mut files = Vec::new();
+    for name in names {
+        let Some(stem) = name.strip_suffix(".json") else { continue };
         // The name of a very long id holds only a part of it; the file must be asked.
         let group = file_name::decode(stem);
-        group.as_ref().is_none_or(wanted).then_some((stem, group))
-    });
-    let read = |(stem, group): (&str, Option<GroupId>)| {
-        let path = format!("{OFFSETS_DIR}/{stem}.json");
-        let stem = stem.to_owned();
-        async move {
-            let content = volume.read(&path).await.ok()?;
-            let (stored, file) = OffsetFile::parse_any(&content).ok()?;
-            let group = group.or(stored)?;
-            if !wanted(&group) || file_name::encode(&group) != stem {
-                return None;
-            }
-            Some(Surveyed { group, what: pick(&file)? })
+        if group.as_ref().is_none_or(&wanted) {
+            files.push((stem.to_owned(), group));
         }
-    };
-    let mut found: Vec<_> = stream::iter(files)
-        .map(read)
-        .buffered(CONCURRENCY)
-        .filter_map(async |it| it)
-        .collect()
-        .await;
-    found.sort_by(|a: &Surveyed<T>, b| a.group.cmp(&b.group));
+    }
+    let reads: Vec<_> = files.into_iter().map(|(stem, group)| read(volume, stem, group)).collect();
+    let mut reads = stream::iter(reads).buffered(CONCURRENCY);
+    let mut found = Vec::new();
+    while let Some(read) = reads.next().await {
+        let Some((group, file)) = read else { continue };
+        if let (true, Some(what)) = (wanted(&group), pick(&file)) {
+            found.push(Surveyed { group, what });
+        }
+    }
+    found.sort_by(|a, b| a.group.cmp(&b.group));
     Ok(found)
+}
+
+/// One file and whose it is.
+async fn read(
+    volume: &impl Volume,
+    stem: String,
+    group: Option<GroupId>,
+) -> Option<(GroupId, OffsetFile)> {
+    let content = volume.read(&format!("{OFFSETS_DIR}/{stem}.json")).await.ok()?;
+    let (stored, file) = OffsetFile::parse_any(&content).ok()?;
+    let group = group.or(stored)?;
+    (file_name::encode(&group) == stem).then_some((group, file))
 }
 
 /// The protocol type that a file names, empty for a group that never had members.

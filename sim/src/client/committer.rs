@@ -1,5 +1,5 @@
 //! A client that commits and reads offsets of a group without being a member of it, as tools and
-//! stream processors with their own partition assignment do.
+//! stream processors with their own partition assignment do; or one that only reads.
 
 use std::sync::Arc;
 
@@ -21,6 +21,7 @@ pub struct Committer {
     act_at: u64,
     /// Whether it reads next, or commits.
     reads: bool,
+    only_reads: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +73,14 @@ impl Committer {
             position: 0,
             act_at: start,
             reads: false,
+            only_reads: false,
         }
+    }
+
+    /// Reads the offsets of `group` every so many microseconds, from `start` on.
+    pub fn reader(group: &str, every: u64, number: usize, start: u64) -> Self {
+        let it = Self::new(group, Arc::new([]), every, number, start);
+        Self { reads: true, only_reads: true, ..it }
     }
 
     /// Its time has come.
@@ -113,8 +121,12 @@ impl Committer {
             Answered::Stale => {}
             Answered::Find => self.go_on(cx),
             Answered::For(call, response) if response.is_success() => {
-                self.reads = call == Call::Commit;
+                self.reads = self.only_reads || call == Call::Commit;
                 self.act_at = cx.now + self.every;
+                if !self.only_reads && cx.sometimes() {
+                    // Kafka's clients look for the coordinator anew when their metadata is old.
+                    self.rpc.forget_coordinator(cx);
+                }
             }
             Answered::For(call, _) => {
                 self.rpc.forget_coordinator(cx);

@@ -176,7 +176,9 @@ impl Consumer {
             group: self.group.clone(),
             member_id: self.member_id.clone(),
             instance: None,
-            client_id: Arc::clone(cx.name),
+            // Members of one application often share a client id. In a scenario they don't: there
+            // the order of member ids must be that of the names.
+            client_id: if cx.is_fixed { Arc::clone(cx.name) } else { self.group.shared() },
             session_timeout: self.settings.session,
             rebalance_timeout: self.settings.rebalance,
             protocol_type: "consumer".into(),
@@ -403,7 +405,7 @@ impl Consumer {
             ErrorCode::RebalanceInProgress if self.phase == Phase::Syncing => {}
             error => {
                 self.refused(cx, "heartbeat", error);
-                if error == ErrorCode::RebalanceInProgress && cx.stream.percent(50) {
+                if error == ErrorCode::RebalanceInProgress && cx.may() {
                     // Some applications commit once more before they give up their partitions.
                     cx.record.reach(Milestone::CommitBeforeRejoin);
                     self.commit(cx);

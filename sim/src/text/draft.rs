@@ -57,7 +57,10 @@ impl Draft {
     pub(super) fn consumer_group(&self, name: &str) -> Result<String, String> {
         let groups = self.plan.clients.iter().filter_map(|it| match it {
             Clients::Group { name, .. } => Some(name.as_str()),
-            Clients::Committer { .. } | Clients::OneShot { .. } | Clients::Admin { .. } => None,
+            Clients::Committer { .. }
+            | Clients::Reader { .. }
+            | Clients::OneShot { .. }
+            | Clients::Admin { .. } => None,
         });
         known("group with members", name, groups)
     }
@@ -66,7 +69,7 @@ impl Draft {
     pub(super) fn group(&self, name: &str) -> Result<String, String> {
         let groups = self.plan.clients.iter().filter_map(|it| match it {
             Clients::Group { name, .. } | Clients::Committer { name, .. } => Some(name.as_str()),
-            Clients::OneShot { .. } | Clients::Admin { .. } => None,
+            Clients::Reader { .. } | Clients::OneShot { .. } | Clients::Admin { .. } => None,
         });
         known("group", name, groups)
     }
@@ -99,6 +102,7 @@ fn client_names(clients: &Clients) -> Vec<String> {
             (1..=*members).map(|member| format!("{name}.{member}")).collect()
         }
         Clients::Committer { name, .. } => vec![format!("{name}!")],
+        Clients::Reader { name, .. } => vec![format!("{name}~")],
         Clients::OneShot { name, .. } => vec![format!("{name}?")],
         Clients::Admin { name, .. } => vec![name.clone()],
     }

@@ -129,6 +129,9 @@ fn clients(clients: &Clients) -> Words {
         Clients::Committer { name, topic, every } => {
             line("committer").name(name).text("topic", topic).option("every", Period(*every))
         }
+        Clients::Reader { name, every } => {
+            line("reader").name(name).option("every", Period(*every))
+        }
         Clients::OneShot { name, count, every, odd_ids, delete } => line("one-shot")
             .name(name)
             .option("count", Count(*count))
@@ -145,6 +148,11 @@ fn step(step: &Step) -> Words {
 
 fn action(action: &Action) -> Words {
     options(action, subject(action))
+}
+
+/// The verb that an action is written with.
+pub fn verb_of(action: &Action) -> &'static str {
+    subject(action).verb
 }
 
 /// The verb, and whom it is about.

@@ -11,7 +11,6 @@ use crate::{
     hub::{Drift, Post, SimHost},
     milestone::Milestone,
     plan::Goodbye,
-    record::Facts,
     seed::Stream,
 };
 
@@ -204,7 +203,7 @@ impl World {
         let slot = &self.brokers[broker];
         let local = slot.clock.local(self.now);
         self.lens.noted(&slot.name, local, note);
-        self.record.noted(broker, &slot.name, note, Facts { view: self.controller.shown(broker) });
+        self.record.noted(broker, &slot.name, note);
     }
 
     fn closed(&mut self, broker: usize) {

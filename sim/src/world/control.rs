@@ -12,7 +12,7 @@ use std::{
 
 use kaas_coordinator::assignment::{AssignedBroker, AssignedGroup, Assignment, Health, ViewId};
 
-use super::{Event, World};
+use super::World;
 use crate::{
     milestone::Milestone,
     plan::{Damage, Plan},
@@ -266,7 +266,10 @@ impl World {
 
     /// A broker goes on reading the file as it is now.
     pub(super) fn begin_lag(&mut self, broker: usize, step: usize) {
-        let file = self.controller.file_of(broker).clone();
+        let file = match self.controller.damage {
+            Some(_) => File::default(),
+            None => self.controller.file_of(broker).clone(),
+        };
         self.controller.lagging.insert(broker, (step, file));
     }
 

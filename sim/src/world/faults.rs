@@ -322,10 +322,14 @@ impl World {
         self.net.cuts.clear();
         self.net.black_holes.clear();
         self.net.slow.clear();
-        self.storage.failing.clear();
-        self.storage.slow.clear();
-        self.storage.stops.clear();
+        self.heal_storage();
         self.release();
+        for broker in 0..self.brokers.len() {
+            let paused_by = self.brokers[broker].up.as_ref().and_then(|up| up.paused_by);
+            if let Some(step) = paused_by {
+                self.resume(broker, step);
+            }
+        }
     }
 
     /// The number of a client.

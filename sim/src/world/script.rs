@@ -102,4 +102,4 @@ impl World {
 }
 
 /// How often stability is looked for, in microseconds.
-pub(super) const LOOK_EVERY: u64 = 20_000;
+const LOOK_EVERY: u64 = 20_000;

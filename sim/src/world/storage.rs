@@ -27,6 +27,8 @@ const LATE_MAX: u64 = 2_000_000;
 #[derive(Debug)]
 pub(super) struct Storage {
     seed: u64,
+    /// Whether nothing may depend on the seed.
+    is_fixed: bool,
     latency: Span,
     streams: BTreeMap<usize, Stream>,
     faults: Stream,
@@ -41,6 +43,8 @@ pub(super) struct Storage {
 struct Pending {
     broker: usize,
     op: Op,
+    /// Whether a failover has undone what it would make durable.
+    is_doomed: bool,
     /// Where the outcome goes; nowhere if the broker is dead.
     reply: Option<oneshot::Sender<io::Result<Reply>>>,
 }
@@ -79,6 +83,7 @@ impl Storage {
     pub(super) fn new(plan: &Plan) -> Self {
         Self {
             seed: plan.seed,
+            is_fixed: plan.is_fixed(),
             latency: plan.volume,
             streams: BTreeMap::new(),
             faults: Stream::new(plan.seed, "volume faults", 0),
@@ -115,16 +120,20 @@ impl World {
         }
         storage.operations += 1;
         let number = storage.operations;
-        storage.pending.insert(number, Pending { broker, op, reply: Some(reply) });
+        let is_doomed = matches!(&op, Op::SyncDir(dir) if self.volume.mourns(broker, dir));
+        storage.pending.insert(number, Pending { broker, op, is_doomed, reply: Some(reply) });
         self.after(takes, Event::Operate { op: number });
     }
 
     /// An operation reaches the volume.
     pub(super) fn operate(&mut self, number: u64) {
-        let Some(Pending { broker, op, reply }) = self.storage.pending.remove(&number) else {
-            return;
+        let Some(it) = self.storage.pending.remove(&number) else { return };
+        let Pending { broker, op, is_doomed, reply } = it;
+        let failure = match is_doomed {
+            true => Some((io::Error::other("the volume has lost what was not synced"), false)),
+            false => self.failure(broker, &op),
         };
-        let outcome = match self.failure(broker, &op) {
+        let outcome = match failure {
             Some((error, happens)) => {
                 if happens {
                     // Its outcome is not told.
@@ -195,15 +204,8 @@ impl World {
 
     /// Lets the lens see what a broker has changed.
     fn changed(&mut self, broker: usize, op: &Op) {
-        let content = match op {
-            Op::Rename(_, to) => self.volume.read(broker, to).ok(),
-            _ => None,
-        };
         let name = &self.brokers[broker].name;
-        self.lens.volume_changed(name, op, content.as_deref());
-        if let Op::Rename(from, _) = op {
-            self.lens.volume_removed(from);
-        }
+        self.lens.volume_changed(name, op, &self.volume);
     }
 
     /// Whether the broker stops here, in the middle of the operation.
@@ -245,7 +247,7 @@ impl World {
         for number in numbers {
             let mut it = storage.pending.remove(&number).expect("it was just seen");
             it.reply = None;
-            if storage.faults.percent(50) {
+            if storage.is_fixed || storage.faults.percent(50) {
                 continue;
             }
             let late = match storage.faults.percent(50) {
@@ -259,9 +261,23 @@ impl World {
         }
     }
 
+    /// The volume is well again: what is stuck on it gets done.
+    pub(super) fn heal_storage(&mut self) {
+        self.storage.failing.clear();
+        self.storage.slow.clear();
+        self.storage.stops.clear();
+        for op in self.storage.pending.keys().copied().collect::<Vec<_>>() {
+            self.after(UNSTUCK, Event::Operate { op });
+        }
+    }
+
     /// The volume moves to its standby.
     pub(super) fn fail_over(&mut self, step: usize) {
         let undone = self.volume.fail_over();
+        for it in self.storage.pending.values_mut() {
+            it.is_doomed |=
+                matches!(&it.op, Op::SyncDir(dir) if self.volume.mourns(it.broker, dir));
+        }
         if undone > 0 {
             self.record.effect(step);
             self.record.reach(Milestone::UnsyncedEntriesLost);
@@ -270,6 +286,8 @@ impl World {
     }
 }
 
+/// How long an operation that was stuck takes when the volume is well again, in microseconds.
+const UNSTUCK: u64 = 10_000;
 /// How long a broker that died in an operation stays away, in microseconds.
 const RETURN: u64 = 3_000_000;
 

@@ -34,6 +34,10 @@ struct Call {
 impl World {
     /// A client acts because its time has come.
     pub(super) fn wake(&mut self, client: usize) {
+        if self.clients[client].armed != self.now {
+            // It has been woken earlier, and has set another alarm since.
+            return;
+        }
         self.clients[client].armed = u64::MAX;
         if let Some(until) = self.clients[client].frozen_until(self.now) {
             self.clients[client].armed = until;
@@ -61,6 +65,7 @@ impl World {
             lens: &mut self.lens,
             record: &mut self.record,
             brokers: self.brokers.len(),
+            is_fixed: self.plan.is_fixed(),
         };
         step(&mut it, &mut cx);
         self.clients[client].client = Some(it);

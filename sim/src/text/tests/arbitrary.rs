@@ -129,6 +129,7 @@ fn name_of(clients: &mut Clients) -> &mut String {
     match clients {
         Clients::Group { name, .. }
         | Clients::Committer { name, .. }
+        | Clients::Reader { name, .. }
         | Clients::OneShot { name, .. }
         | Clients::Admin { name, .. } => name,
     }
@@ -157,6 +158,7 @@ impl Names {
                     it.groups.push(name.clone());
                     it.clients.push(format!("{name}!"));
                 }
+                Clients::Reader { name, .. } => it.clients.push(format!("{name}~")),
                 Clients::OneShot { name, .. } => it.clients.push(format!("{name}?")),
                 Clients::Admin { name, .. } => it.clients.push(name.clone()),
             }

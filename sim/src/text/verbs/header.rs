@@ -125,6 +125,17 @@ pub(super) const VERBS: &[Verb] = &[
         }),
     },
     Verb {
+        name: "reader",
+        usage: "reader GROUP every=DURATION",
+        about: "One client that reads a group's offsets and stays with the broker it found, `GROUP~`.",
+        example: "reader billing every=200ms",
+        read: Read::Declaration(|line, draft| {
+            let Period(every) = line.needed("every")?;
+            let name = draft.group(line.name()?)?;
+            draft.add_clients(Clients::Reader { name, every })
+        }),
+    },
+    Verb {
         name: "one-shot",
         usage: "one-shot NAME count=COUNT every=DURATION [odd-ids=yes|no] [delete=yes|no]",
         about: "Groups of one commit and one read each, one after the other by `NAME?`.",

@@ -1,0 +1,292 @@
+//! The faults of a drawn plan.
+//!
+//! Each kind has a stream of its own, and each fault of it another, so that a kind more or less moves
+//! no fault of another kind. Durations are drawn by magnitude first: most are short, some are long.
+
+use std::time::Duration;
+
+use super::{between, millis, small};
+use crate::{
+    plan::{
+        Action, BrokerName, Clients, Damage, Exit, Failure, Goodbye, Operation, Plan, Step, Way,
+    },
+    seed::Stream,
+};
+
+/// When the first fault may begin, in milliseconds: most groups have had a generation by then.
+const FIRST: u64 = 4_000;
+
+/// What a kind of fault needs to be drawn.
+struct Draw<'a> {
+    plan: &'a Plan,
+    stream: Stream,
+    /// When it begins, in milliseconds.
+    at: u64,
+    steps: &'a mut Vec<Step>,
+}
+
+/// Draws one fault of a kind.
+type Kind = fn(&mut Draw<'_>);
+
+/// Every kind, and how many there are of it at most.
+const KINDS: &[(&str, Kind, u32)] = &[
+    ("restart", restart, 4),
+    ("rolling restart", rolling_restart, 1),
+    ("death", death, 2),
+    ("pause", pause, 3),
+    ("flap", flap, 6),
+    ("entry", entry, 6),
+    ("scale", scale, 2),
+    ("depose", depose, 3),
+    ("elect", elect, 2),
+    ("twin", twin, 2),
+    ("damage", damage, 3),
+    ("lag", lag, 3),
+    ("cut", cut, 4),
+    ("black hole", black_hole, 2),
+    ("reset", reset, 4),
+    ("slow", slow, 2),
+    ("fail", fail, 4),
+    ("slow volume", slow_volume, 2),
+    ("stop in operation", stop_in, 4),
+    ("failover", failover, 4),
+    ("freeze", freeze, 3),
+    ("leave", leave, 2),
+];
+
+/// The faults of a plan that lasts so many milliseconds.
+pub(super) fn draw(plan: &Plan, lasts: u64, is_storm: bool) -> Vec<Step> {
+    let mut swarm = Stream::new(plan.seed, "swarm", 0);
+    let density = match swarm.below(100) {
+        _ if is_storm => 100,
+        0..5 => 0,
+        5..15 => 8,
+        15..75 => 30,
+        75..95 => 55,
+        _ => 100,
+    };
+    let mut steps = Vec::new();
+    for (number, (name, kind, max)) in KINDS.iter().enumerate() {
+        let is_in = swarm.percent(density);
+        let single = density == 8 && swarm.below(KINDS.len() as u64) == number as u64;
+        if !is_in && !single {
+            continue;
+        }
+        let most = if is_storm { max * 2 } else { *max };
+        let count = between(&mut Stream::new(plan.seed, name, 0), 1, most);
+        for instance in 1..=u64::from(count) {
+            let mut stream = Stream::new(plan.seed, name, instance);
+            let at = stream.between(FIRST, lasts - 2000);
+            kind(&mut Draw { plan, stream, at, steps: &mut steps });
+        }
+    }
+    steps.sort_by_key(|step| step.at);
+    steps
+}
+
+impl Draw<'_> {
+    fn push(&mut self, action: Action) {
+        self.push_at(self.at, action);
+    }
+
+    fn push_at(&mut self, at: u64, action: Action) {
+        self.steps.push(Step { at: Some(millis(at)), action });
+    }
+
+    fn broker(&mut self) -> BrokerName {
+        format!("kaas-{}", small(&mut self.stream, u64::from(self.plan.brokers)))
+    }
+
+    /// Some duration up to `most` milliseconds, of any magnitude from 50 ms on.
+    fn duration(&mut self, most: u64) -> Duration {
+        let mut top = 50;
+        while top < most && self.stream.percent(75) {
+            top *= 2;
+        }
+        millis(self.stream.between(top / 2, top.min(most)))
+    }
+
+    fn exit(&mut self) -> Exit {
+        if self.stream.percent(50) { Exit::Graceful } else { Exit::Abrupt }
+    }
+
+    /// Some member of some group, if there is one.
+    fn consumer(&mut self) -> Option<String> {
+        let groups: Vec<_> = self
+            .plan
+            .clients
+            .iter()
+            .filter_map(|it| match it {
+                Clients::Group { name, members, .. } => Some((name, *members)),
+                Clients::Committer { .. }
+                | Clients::Reader { .. }
+                | Clients::OneShot { .. }
+                | Clients::Admin { .. } => None,
+            })
+            .collect();
+        if groups.is_empty() {
+            return None;
+        }
+        let (name, members) = *self.stream.pick(&groups);
+        Some(format!("{name}.{}", between(&mut self.stream, 1, members)))
+    }
+
+    fn group(&mut self) -> String {
+        let groups = self.plan.groups();
+        self.stream.pick(&groups[..]).clone()
+    }
+
+    fn operation(&mut self) -> Operation {
+        *self.stream.pick(&[
+            Operation::Any,
+            Operation::Read,
+            Operation::Write,
+            Operation::Sync,
+            Operation::SyncDir,
+            Operation::Rename,
+            Operation::CreateDir,
+            Operation::Remove,
+            Operation::List,
+            Operation::Exists,
+        ])
+    }
+
+    fn somebody(&mut self) -> Option<BrokerName> {
+        if self.stream.percent(50) { Some(self.broker()) } else { None }
+    }
+}
+
+fn restart(draw: &mut Draw<'_>) {
+    let (broker, down, exit) = (draw.broker(), draw.duration(10_000), draw.exit());
+    draw.push(Action::Restart { broker, down, exit });
+}
+
+fn rolling_restart(draw: &mut Draw<'_>) {
+    let exit = draw.exit();
+    let gap = draw.stream.between(500, 8000);
+    for broker in 0..draw.plan.brokers {
+        let broker = format!("kaas-{broker}");
+        let down = draw.duration(4000);
+        let at = draw.at;
+        draw.push_at(at, Action::Restart { broker, down, exit });
+        draw.at += gap;
+    }
+}
+
+fn death(draw: &mut Draw<'_>) {
+    let broker = draw.broker();
+    let peers = if draw.stream.percent(50) { Goodbye::Reset } else { Goodbye::Silent };
+    draw.push(Action::Kill { broker: broker.clone(), peers });
+    if draw.stream.percent(60) {
+        let back = draw.at + draw.stream.between(300, 20_000);
+        draw.push_at(back, Action::Start { broker });
+    }
+}
+
+fn pause(draw: &mut Draw<'_>) {
+    let (broker, duration) = (draw.broker(), draw.duration(120_000));
+    draw.push(Action::Pause { broker, duration });
+}
+
+fn flap(draw: &mut Draw<'_>) {
+    let (broker, duration) = (draw.broker(), draw.duration(10_000));
+    draw.push(Action::Flap { broker, duration });
+}
+
+fn entry(draw: &mut Draw<'_>) {
+    let group = draw.group();
+    let broker = if draw.stream.percent(70) { Some(draw.broker()) } else { None };
+    draw.push(Action::Entry { group, broker });
+}
+
+fn scale(draw: &mut Draw<'_>) {
+    let to = between(&mut draw.stream, 1, draw.plan.brokers + 2);
+    draw.push(Action::Scale { to });
+}
+
+fn depose(draw: &mut Draw<'_>) {
+    let delay = draw.duration(8000);
+    draw.push(Action::Depose { delay });
+}
+
+fn elect(draw: &mut Draw<'_>) {
+    let delay = draw.duration(15_000);
+    draw.push(Action::Elect { delay });
+}
+
+fn twin(draw: &mut Draw<'_>) {
+    let (broker, duration) = (draw.broker(), draw.duration(6000));
+    draw.push(Action::Twin { broker, duration });
+}
+
+fn damage(draw: &mut Draw<'_>) {
+    let kinds = [Damage::Torn, Damage::Missing, Damage::Foreign, Damage::Unreadable];
+    let (how, duration) = (*draw.stream.pick(&kinds), draw.duration(10_000));
+    draw.push(Action::Damage { how, duration });
+}
+
+fn lag(draw: &mut Draw<'_>) {
+    let (broker, duration) = (draw.broker(), draw.duration(15_000));
+    draw.push(Action::Lag { broker, duration });
+}
+
+fn cut(draw: &mut Draw<'_>) {
+    let broker = draw.broker();
+    let client = if draw.stream.percent(30) { draw.consumer() } else { None };
+    let way = *draw.stream.pick(&[Way::Both, Way::Requests, Way::Answers]);
+    let duration = draw.duration(30_000);
+    draw.push(Action::Cut { broker, client, way, duration });
+}
+
+fn black_hole(draw: &mut Draw<'_>) {
+    let (broker, duration) = (draw.broker(), draw.duration(15_000));
+    draw.push(Action::BlackHole { broker, duration });
+}
+
+fn reset(draw: &mut Draw<'_>) {
+    let broker = draw.broker();
+    draw.push(Action::Reset { broker });
+}
+
+fn slow(draw: &mut Draw<'_>) {
+    let (broker, by, duration) = (draw.broker(), draw.duration(2000), draw.duration(15_000));
+    draw.push(Action::Slow { broker, by, duration });
+}
+
+fn fail(draw: &mut Draw<'_>) {
+    let broker = draw.somebody();
+    let error = if draw.stream.percent(60) { Failure::Io } else { Failure::Full };
+    let on = if error == Failure::Full { Operation::Any } else { draw.operation() };
+    let percent = *draw.stream.pick(&[3, 10, 30, 100]);
+    let duration = draw.duration(12_000);
+    draw.push(Action::Fail { broker, error, on, percent, duration });
+}
+
+fn slow_volume(draw: &mut Draw<'_>) {
+    let (broker, by, duration) = (draw.somebody(), draw.duration(20_000), draw.duration(15_000));
+    draw.push(Action::SlowVolume { broker, by, duration });
+}
+
+fn stop_in(draw: &mut Draw<'_>) {
+    let (broker, on) = (draw.broker(), draw.operation());
+    let nth = between(&mut draw.stream, 1, 8);
+    let pause = if draw.stream.percent(50) { Some(draw.duration(60_000)) } else { None };
+    draw.push(Action::StopIn { broker, on, nth, pause });
+}
+
+fn failover(draw: &mut Draw<'_>) {
+    draw.push(Action::Failover);
+}
+
+fn freeze(draw: &mut Draw<'_>) {
+    if let Some(client) = draw.consumer() {
+        let duration = draw.duration(60_000);
+        draw.push(Action::Freeze { client, duration });
+    }
+}
+
+fn leave(draw: &mut Draw<'_>) {
+    if let Some(client) = draw.consumer() {
+        draw.push(Action::Leave { client });
+    }
+}

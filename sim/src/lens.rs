@@ -1,0 +1,681 @@
+//! What was seen on the cluster's outside, in the words of the model.
+//!
+//! This is the only file that knows both vocabularies: Kafka's requests and answers on one side, the
+//! model's events on the other. It looks at what clients send and receive, at what brokers are sent
+//! and answer, at what changes on the volume, and at what the file of the assignment shows; never
+//! into a broker, but for the notes it writes and the census it gives.
+
+use std::{collections::{BTreeMap, BTreeSet}, sync::Arc};
+
+use kaas_coordinator::{
+    api::{DescribedGroup, ErrorCode, FoundCoordinator, KeyType, Request, Response},
+    assignment::{Assignment, Health, View},
+    broker::Status,
+    ids::{GroupId, TopicPartition},
+    note::Note,
+    offset_store::file_name,
+};
+use model::{Event, Kind, Limits, Micros, Model, Name, Outcome, Report, What};
+
+use crate::{
+    client::decode_names,
+    config,
+    milestone::Milestone,
+    plan::Plan,
+    record::Record,
+    seed::micros,
+    volume::{Op, SharedVolume},
+};
+
+use self::{asked::Asked, reigns::Reigns};
+
+mod asked;
+mod reigns;
+
+/// Slack of a broker's timers and of what waits for one, in microseconds.
+const SLACK: u64 = 200_000;
+
+/// See the [module](self).
+#[derive(Debug)]
+pub struct Lens {
+    now: u64,
+    model: Model,
+    asked: BTreeMap<u64, Asked>,
+    reigns: Reigns,
+    /// The names of partitions, made once.
+    partitions: BTreeMap<TopicPartition, Name>,
+    /// The partitions that anybody ever committed for a group.
+    committed: BTreeMap<Name, BTreeSet<TopicPartition>>,
+    ops: u64,
+    writes: u64,
+    round: u64,
+    /// The view that was published last, to tell which rule routes a group.
+    view: Option<View>,
+    /// How long a join may be parked, in microseconds.
+    join_bound: u64,
+    volume_timeout: u64,
+    /// Brokers that have not applied a view in this life.
+    booting: BTreeSet<Name>,
+    rotten: BTreeSet<String>,
+}
+
+impl Lens {
+    /// Nothing has been seen yet.
+    pub fn new(plan: &Plan) -> Self {
+        let config = config::broker();
+        let limits = Limits {
+            staleness: Micros(micros(config.staleness_max)),
+            idle: Micros(micros(config.idle_max) + SLACK),
+            ..Limits::default()
+        };
+        let longest = plan.longest_rebalance().max(config.group.initial_rebalance_delay);
+        let volume_timeout = config.offsets.volume_timeout;
+        Self {
+            now: 0,
+            model: Model::new(limits),
+            asked: BTreeMap::new(),
+            reigns: Reigns::default(),
+            partitions: BTreeMap::new(),
+            committed: BTreeMap::new(),
+            ops: 0,
+            writes: 0,
+            round: 0,
+            view: None,
+            join_bound: micros(longest + volume_timeout) + SLACK,
+            volume_timeout: micros(volume_timeout) + SLACK,
+            booting: BTreeSet::new(),
+            rotten: BTreeSet::new(),
+        }
+    }
+
+    /// Sets the world's time, in microseconds.
+    pub fn set_now(&mut self, now: u64) {
+        self.now = now;
+    }
+
+    fn see(&mut self, what: What) {
+        self.model.observe(&Event { at: Micros(self.now), what });
+    }
+
+    /// The metadata of a commit that can be told from all others.
+    pub fn next_write(&mut self) -> Arc<str> {
+        self.writes += 1;
+        format!("w{}", self.writes).into()
+    }
+
+    /// The requests to come are one round of questions to all brokers.
+    pub fn begin_round(&mut self, round: u64) {
+        self.round = round;
+    }
+
+    fn next_op(&mut self) -> u64 {
+        self.ops += 1;
+        self.ops
+    }
+
+    fn partition(&mut self, partition: &TopicPartition) -> Name {
+        if let Some(name) = self.partitions.get(partition) {
+            return Arc::clone(name);
+        }
+        let name: Name = partition.to_string().into();
+        self.partitions.insert(partition.clone(), Arc::clone(&name));
+        name
+    }
+
+    fn reign(&self, broker: &Name, group: &GroupId) -> u64 {
+        self.reigns.of(broker, &file_name::encode(group))
+    }
+
+    // Clients.
+
+    /// A client sends a request.
+    pub fn sent(&mut self, request: u64, client: &Name, body: &Request) {
+        let mut asked = Asked::new(client, body, self.round);
+        let group = body.group().map(GroupId::shared);
+        match body {
+            Request::OffsetCommit(it) => {
+                let group = it.group.shared();
+                for commit in &it.offsets {
+                    let op = self.next_op();
+                    let partition = self.partition(&commit.partition);
+                    let known = self.committed.entry(Arc::clone(&group)).or_default();
+                    known.insert(commit.partition.clone());
+                    asked.ops.push((op, commit.partition.clone()));
+                    self.see(What::CommitInvoked {
+                        op,
+                        client: client.clone(),
+                        group: Arc::clone(&group),
+                        partition,
+                        write: write_of(&commit.metadata).expect("clients name their writes"),
+                        offset: commit.offset,
+                    });
+                }
+            }
+            Request::OffsetFetch(it) => {
+                let wanted = match &it.partitions {
+                    Some(partitions) => partitions.clone(),
+                    None => self.known(&it.group.shared()),
+                };
+                self.invoke(&mut asked, group, wanted, false);
+            }
+            Request::DeleteGroups { groups } => {
+                let wanted = groups.iter().flat_map(|it| self.known(&it.shared())).collect();
+                self.invoke(&mut asked, group, wanted, true);
+            }
+            Request::FindCoordinator { .. }
+            | Request::JoinGroup(_)
+            | Request::SyncGroup(_)
+            | Request::Heartbeat(_)
+            | Request::LeaveGroup(_)
+            | Request::OffsetDelete(_)
+            | Request::ListGroups { .. }
+            | Request::DescribeGroups { .. } => {}
+        }
+        self.asked.insert(request, asked);
+    }
+
+    fn known(&self, group: &Name) -> Vec<TopicPartition> {
+        self.committed.get(group).map_or_else(Vec::new, |it| it.iter().cloned().collect())
+    }
+
+    fn invoke(
+        &mut self,
+        asked: &mut Asked,
+        group: Option<Name>,
+        wanted: Vec<TopicPartition>,
+        deletes: bool,
+    ) {
+        let Some(group) = group else { return };
+        for it in wanted {
+            let (op, partition) = (self.next_op(), self.partition(&it));
+            let (client, group) = (asked.client.clone(), Arc::clone(&group));
+            asked.ops.push((op, it));
+            self.see(match deletes {
+                true => What::DeleteInvoked { op, client, group, partition },
+                false => What::FetchInvoked { op, client, group, partition },
+            });
+        }
+    }
+
+    /// A client receives an answer.
+    pub fn received(&mut self, request: u64, response: &Response) {
+        let Some(asked) = self.asked.remove(&request) else { return };
+        match response {
+            Response::OffsetCommit(partitions) => {
+                for ((op, _), (_, error)) in asked.ops.iter().zip(partitions) {
+                    self.see(What::Returned { op: *op, outcome: outcome_of(*error) });
+                }
+            }
+            Response::DeleteGroups(groups) => {
+                let error = groups.first().map_or(ErrorCode::None, |(_, error)| *error);
+                for (op, _) in &asked.ops {
+                    self.see(What::Returned { op: *op, outcome: outcome_of(error) });
+                }
+            }
+            Response::OffsetFetch(it) => {
+                for (op, partition) in &asked.ops {
+                    let found = it.partitions.iter().find(|it| it.partition == *partition);
+                    let failed = found.map_or(it.error, |it| it.error) != ErrorCode::None;
+                    let found = found.filter(|it| it.offset >= 0);
+                    let value = found.map(|it| (it.offset, write_of(&it.metadata).unwrap_or(0)));
+                    self.see(match failed || !it.error.is_none() {
+                        true => What::FetchFailed { op: *op },
+                        false => What::Fetched { op: *op, value },
+                    });
+                }
+            }
+            Response::FindCoordinator(_)
+            | Response::JoinGroup(_)
+            | Response::SyncGroup(_)
+            | Response::Heartbeat(_)
+            | Response::LeaveGroup(_)
+            | Response::OffsetDelete(_)
+            | Response::ListGroups { .. }
+            | Response::DescribeGroups(_) => {}
+        }
+    }
+
+    /// A client does not wait for the answer any more; the broker may still give it.
+    pub fn gave_up(&mut self, request: u64) {
+        let Some(asked) = self.asked.get(&request) else { return };
+        if asked.is_fetch {
+            for (op, _) in asked.ops.clone() {
+                self.see(What::FetchFailed { op });
+            }
+        }
+    }
+
+    /// The connection under a request is gone.
+    pub fn connection_lost(&mut self, request: u64) {
+        self.gave_up(request);
+    }
+
+    // Brokers.
+
+    /// A broker begins a life.
+    pub fn broker_started(&mut self, broker: &Name, local: u64) {
+        self.booting.insert(broker.clone());
+        self.see(What::BrokerStarted { broker: broker.clone(), local: Micros(local) });
+    }
+
+    /// A broker is dead.
+    pub fn broker_stopped(&mut self, broker: &Name) {
+        self.reigns.died(broker);
+        self.see(What::BrokerStopped { broker: broker.clone() });
+    }
+
+    /// A broker is stopped in place.
+    pub fn broker_paused(&mut self, broker: &Name, local: u64) {
+        self.see(What::BrokerPaused { broker: broker.clone(), local: Micros(local) });
+    }
+
+    /// A broker that was stopped in place goes on.
+    pub fn broker_resumed(&mut self, broker: &Name, local: u64) {
+        self.see(What::BrokerResumed { broker: broker.clone(), local: Micros(local) });
+    }
+
+    /// A broker writes a note.
+    pub fn noted(&mut self, broker: &Name, local: u64, note: &Note) {
+        match note {
+            Note::ViewApplied { epoch, version } => {
+                self.booting.remove(broker);
+                self.see(What::ViewApplied {
+                    broker: broker.clone(),
+                    epoch: *epoch,
+                    version: *version,
+                    local: Micros(local),
+                });
+            }
+            Note::State { group, state: "Dead", .. } => {
+                self.reigns.over(broker, &file_name::encode(group));
+            }
+            _ => {}
+        }
+    }
+
+    /// A request reaches a broker.
+    pub fn arrived(&mut self, request: u64, broker: &Name, local: u64, body: &Request) {
+        let bound = Micros(match body {
+            Request::JoinGroup(_) | Request::SyncGroup(_) => self.join_bound,
+            Request::FindCoordinator { .. } | Request::Heartbeat(_) | Request::LeaveGroup(_) => SLACK,
+            Request::OffsetCommit(_)
+            | Request::OffsetFetch(_)
+            | Request::OffsetDelete(_)
+            | Request::DeleteGroups { .. }
+            | Request::ListGroups { .. }
+            | Request::DescribeGroups { .. } => self.volume_timeout,
+        });
+        let (what, local) = (body.api(), Micros(local));
+        self.see(What::RequestArrived { request, broker: broker.clone(), local, bound, what });
+        match body {
+            Request::SyncGroup(it) if !it.assignments.is_empty() => {
+                let assignments = it.assignments.iter();
+                self.see(What::SyncSent {
+                    broker: broker.clone(),
+                    group: it.group.shared(),
+                    reign: self.reign(broker, &it.group),
+                    generation: it.generation,
+                    member: it.member_id.shared(),
+                    assignments: assignments.map(|it| (it.0.shared(), it.1.to_vec())).collect(),
+                });
+            }
+            Request::OffsetCommit(it) if !it.member_id.is_empty() => {
+                let Some((op, _)) = self.asked.get(&request).and_then(|it| it.ops.first().cloned())
+                else {
+                    return;
+                };
+                self.see(What::CommitArrived {
+                    op,
+                    broker: broker.clone(),
+                    group: it.group.shared(),
+                    member: it.member_id.shared(),
+                    generation: it.generation,
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// Nobody waits for the answer to a request any more.
+    pub fn void(&mut self, request: u64) {
+        self.see(What::RequestVoid { request });
+    }
+
+    /// A broker answers.
+    pub fn answered(
+        &mut self,
+        request: u64,
+        broker: &Name,
+        local: u64,
+        response: &Response,
+        record: &mut Record,
+    ) {
+        let local = Micros(local);
+        self.see(What::RequestAnswered { request, local });
+        let Some(asked) = self.asked.get(&request).cloned() else { return };
+        let at = At { broker, local };
+        match response {
+            Response::FindCoordinator(found) => self.located(&at, &asked, found, record),
+            Response::JoinGroup(it) => {
+                record.refused(it.error);
+                if matches!(it.error, ErrorCode::None | ErrorCode::MemberIdRequired) {
+                    self.joined(&at, &asked, it);
+                }
+            }
+            Response::SyncGroup(it) => {
+                record.refused(it.error);
+                if it.error.is_none() {
+                    self.synced(&at, &asked, &it.assignment);
+                }
+            }
+            Response::OffsetCommit(partitions) => {
+                partitions.iter().for_each(|(_, error)| record.refused(*error));
+                if let (true, Some((op, _)), true) =
+                    (response.is_success(), asked.ops.first(), asked.by_member)
+                {
+                    let reign = self.reign(broker, &asked.groups[0]);
+                    self.see(What::CommitAccepted { op: *op, reign });
+                }
+            }
+            Response::ListGroups { error, groups } => {
+                record.refused(*error);
+                if error.is_none() {
+                    let groups = groups.iter().map(|it| it.group.shared()).collect();
+                    let (broker, round) = (broker.clone(), asked.round);
+                    self.see(What::Listed { broker, local, round, groups, complete: true });
+                }
+            }
+            Response::DescribeGroups(groups) => self.described(&at, groups, record),
+            Response::OffsetFetch(it) => {
+                record.refused(it.error);
+                it.partitions.iter().for_each(|it| record.refused(it.error));
+            }
+            Response::Heartbeat(error) => record.refused(*error),
+            Response::LeaveGroup(it) => record.refused(it.error),
+            Response::OffsetDelete(it) => record.refused(it.error),
+            Response::DeleteGroups(groups) => {
+                groups.iter().for_each(|(_, error)| record.refused(*error));
+                if response.is_success() {
+                    record.reach(Milestone::GroupDeleted);
+                }
+            }
+        }
+        let is_about_one = asked.groups.len() == 1 && !asked.what.is_empty();
+        if response.is_success() && is_about_one && asked.what != "describe" {
+            self.served(&at, &asked.groups[0].clone(), asked.what, record);
+        }
+        if let [group] = &asked.groups[..] {
+            record.answered(group, response);
+        }
+    }
+
+    fn served(&mut self, at: &At<'_>, group: &GroupId, what: &'static str, record: &mut Record) {
+        if self.booting.contains(at.broker) {
+            record.reach(Milestone::BootServed);
+        } else if let Some(view) = &self.view {
+            if view.uses_fallback(group) {
+                record.reach(Milestone::FallbackUsed);
+            }
+            if view.overrules_hash(group) {
+                record.reach(Milestone::ExplicitUsed);
+            }
+        }
+        if what == "commit" {
+            let name = file_name::encode(group);
+            if name.starts_with("%~") {
+                record.reach(Milestone::LongGroupId);
+            } else if name != group.as_str() {
+                record.reach(Milestone::OddGroupId);
+            }
+        }
+        self.see(What::Served {
+            broker: at.broker.clone(),
+            local: at.local,
+            key: group.shared(),
+            kind: Kind::Group,
+            what,
+        });
+    }
+
+    fn located(
+        &mut self,
+        at: &At<'_>,
+        asked: &Asked,
+        found: &[FoundCoordinator],
+        record: &mut Record,
+    ) {
+        for it in found {
+            record.refused(it.error);
+            let Some((coordinator, _)) = &it.coordinator else { continue };
+            self.see(What::Located {
+                broker: at.broker.clone(),
+                local: at.local,
+                key: Arc::clone(&it.key),
+                kind: match asked.key_type {
+                    Some(KeyType::Transaction) => Kind::Transaction,
+                    Some(KeyType::Group) | None => Kind::Group,
+                },
+                coordinator: Some(coordinator.shared()),
+            });
+        }
+    }
+
+    fn joined(
+        &mut self,
+        at: &At<'_>,
+        asked: &Asked,
+        it: &kaas_coordinator::api::JoinResponse,
+    ) {
+        let (group, client) = (&asked.groups[0], asked.client.clone());
+        let member = it.member_id.shared();
+        self.see(What::MemberIdIssued {
+            group: group.shared(),
+            client: client.clone(),
+            member: Arc::clone(&member),
+        });
+        if !it.error.is_none() {
+            return;
+        }
+        self.see(What::JoinAnswered {
+            broker: at.broker.clone(),
+            group: group.shared(),
+            reign: self.reign(at.broker, group),
+            generation: it.generation,
+            client,
+            member,
+            instance: None,
+            leader: it.leader.shared(),
+            protocol: it.protocol.clone().unwrap_or_else(|| "".into()),
+            members: it.members.iter().map(|it| it.member_id.shared()).collect(),
+        });
+    }
+
+    fn synced(&mut self, at: &At<'_>, asked: &Asked, assignment: &[u8]) {
+        let group = &asked.groups[0];
+        self.see(What::SyncAnswered {
+            broker: at.broker.clone(),
+            group: group.shared(),
+            reign: self.reign(at.broker, group),
+            generation: asked.generation,
+            member: asked.member.clone(),
+            assignment: assignment.to_vec(),
+            partitions: decode_names(assignment).into_iter().map(Name::from).collect(),
+        });
+    }
+
+    fn described(&mut self, at: &At<'_>, groups: &[DescribedGroup], record: &mut Record) {
+        for it in groups {
+            record.refused(it.error);
+            if it.error.is_none() {
+                self.served(at, &it.group, "describe", record);
+            }
+        }
+    }
+
+    // The volume and the controller.
+
+    /// A broker has changed something on the volume.
+    pub fn volume_changed(&mut self, broker: &Name, op: &Op, volume: &SharedVolume) {
+        let group = match op {
+            Op::CreateDir(path) => {
+                self.reigns.created(broker, path, volume);
+                None
+            }
+            // Where it comes from is where it was written to.
+            Op::Rename(_, to) => {
+                volume.read(usize::MAX, to).ok().and_then(|content| group_inside(&content))
+            }
+            _ => None,
+        };
+        self.see(What::FileChanged { path: Arc::clone(op.path()), group });
+    }
+
+    /// A view is about to be published.
+    pub fn define_view(&mut self, view: model::ViewId, assignment: &Assignment) {
+        let health = |health| match health {
+            Health::Alive => model::Health::Alive,
+            Health::Draining => model::Health::Draining,
+            Health::Dead => model::Health::Dead,
+        };
+        let brokers = assignment.brokers.iter().map(|it| (it.id.shared(), health(it.health)));
+        let entries = assignment.consumer_groups.iter();
+        let explicit = entries.map(|it| (it.group_id.shared(), it.broker.shared())).collect();
+        self.view = View::new(assignment).ok();
+        self.see(What::ViewDefined {
+            view,
+            epoch: assignment.controller_epoch,
+            version: assignment.assignment_version,
+            brokers: brokers.collect(),
+            explicit,
+        });
+    }
+
+    /// From now on a broker that reads the file finds this view.
+    pub fn file_shows(&mut self, broker: &Name, view: Option<model::ViewId>, local: u64) {
+        self.see(What::FileShows { broker: broker.clone(), view, local: Micros(local) });
+    }
+
+    /// From now on a broker that asks for the lease is told this epoch.
+    pub fn lease_shows(&mut self, broker: &Name, epoch: i64, local: u64) {
+        self.see(What::LeaseShows { broker: broker.clone(), epoch, local: Micros(local) });
+    }
+
+    /// A group's file has rotted: nothing is promised of it but that it is refused.
+    pub fn rotten(&mut self, group: &str) {
+        self.rotten.insert(group.to_owned());
+    }
+
+    /// Whether a group's file has rotted.
+    pub fn is_rotten(&self, group: &str) -> bool {
+        self.rotten.contains(group)
+    }
+
+    // The end.
+
+    /// Views do not change any more, and everybody has had time to see the last one.
+    pub fn settled(&mut self) {
+        self.see(What::Settled);
+    }
+
+    /// What a broker holds in memory.
+    pub fn census(&mut self, broker: &Name, local: u64, status: &Status) {
+        let held = status.held.iter().map(|it| model::Held {
+            key: it.group.shared(),
+            kind: Kind::Group,
+            in_use: it.in_use,
+            idle: Micros(micros(it.idle)),
+        });
+        let held = held.collect();
+        self.see(What::Census { broker: broker.clone(), local: Micros(local), held });
+    }
+
+    /// How a group ended: its partitions, who holds what, and why it is not at rest.
+    pub fn group_at_end(
+        &mut self,
+        group: &str,
+        partitions: &[String],
+        held: Vec<(Name, Vec<Name>)>,
+        pending: Option<&str>,
+    ) {
+        self.see(What::GroupAtEnd {
+            group: group.into(),
+            partitions: partitions.iter().map(|it| it.as_str().into()).collect(),
+            held,
+            pending: pending.map(Name::from),
+        });
+    }
+
+    /// Whether a promise has broken so far.
+    pub fn has_violation(&self) -> bool {
+        !self.model.violations().is_empty()
+    }
+
+    /// What the history has come to.
+    pub fn finish(self) -> Report {
+        self.model.finish()
+    }
+}
+
+/// Where and when an answer was given.
+struct At<'a> {
+    broker: &'a Name,
+    local: Micros,
+}
+
+/// The number in the metadata of a commit, if it is one of ours.
+fn write_of(metadata: &str) -> Option<u64> {
+    metadata.strip_prefix('w')?.parse().ok()
+}
+
+/// What a client may conclude from the verdict on a commit or deletion. Errors that a broker decides
+/// on before it asks the volume are certain; the others say nothing about what happened.
+fn outcome_of(error: ErrorCode) -> Outcome {
+    match error {
+        ErrorCode::None => Outcome::Ok,
+        ErrorCode::IllegalGeneration
+        | ErrorCode::UnknownMemberId
+        | ErrorCode::RebalanceInProgress
+        | ErrorCode::InvalidGroupId
+        | ErrorCode::NonEmptyGroup
+        | ErrorCode::GroupIdNotFound
+        | ErrorCode::OffsetMetadataTooLarge => Outcome::Refused,
+        _ => Outcome::Unknown,
+    }
+}
+
+/// The id inside an offset file. It is the first thing there, so the rest need not be read.
+fn group_inside(content: &[u8]) -> Option<Name> {
+    if let Some(rest) = content.strip_prefix(br#"{"group":"#) {
+        let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<String>();
+        return values.next()?.ok().map(Name::from);
+    }
+    #[derive(serde::Deserialize)]
+    struct Inside {
+        group: Option<String>,
+    }
+    serde_json::from_slice::<Inside>(content).ok()?.group.map(Name::from)
+}
+
+/// A number for an answer, for the digest.
+pub fn verdict_of(response: &Response) -> u64 {
+    let code = |error: ErrorCode| u64::from(error.code().unsigned_abs());
+    match response {
+        Response::FindCoordinator(found) => found.first().map_or(0, |it| code(it.error)),
+        Response::JoinGroup(it) => {
+            code(it.error) | u64::from(it.generation.unsigned_abs()) << 8
+        }
+        Response::SyncGroup(it) => code(it.error) | (it.assignment.len() as u64) << 8,
+        Response::Heartbeat(error) => code(*error),
+        Response::LeaveGroup(it) => code(it.error),
+        Response::OffsetCommit(partitions) => {
+            partitions.iter().fold(0, |all, (_, error)| all * 31 + code(*error))
+        }
+        Response::OffsetFetch(it) => it.partitions.iter().fold(code(it.error), |all, it| {
+            all.wrapping_mul(31).wrapping_add(it.offset.unsigned_abs() + code(it.error))
+        }),
+        Response::OffsetDelete(it) => code(it.error),
+        Response::DeleteGroups(groups) => groups.iter().map(|(_, error)| code(*error)).sum(),
+        Response::ListGroups { error, groups } => code(*error) | (groups.len() as u64) << 8,
+        Response::DescribeGroups(groups) => groups.iter().map(|it| code(it.error)).sum(),
+    }
+}

@@ -1,0 +1,63 @@
+//! What the lens remembers of a request until it is answered.
+
+use kaas_coordinator::{
+    api::{KeyType, Request},
+    ids::{GroupId, TopicPartition},
+};
+use model::Name;
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub(super) client: Name,
+    /// The groups it is about.
+    pub(super) groups: Vec<GroupId>,
+    /// What a success says of the group, in the model's word; empty if nothing.
+    pub(super) what: &'static str,
+    /// The operations on offsets that it stands for.
+    pub(super) ops: Vec<(u64, TopicPartition)>,
+    pub(super) is_fetch: bool,
+    /// Whether it names a member.
+    pub(super) by_member: bool,
+    pub(super) member: Name,
+    pub(super) generation: i32,
+    pub(super) key_type: Option<KeyType>,
+    pub(super) round: u64,
+}
+
+impl Asked {
+    pub(super) fn new(client: &Name, body: &Request, round: u64) -> Self {
+        let (what, member, generation) = match body {
+            Request::JoinGroup(it) => ("join", it.member_id.shared(), -1),
+            Request::SyncGroup(it) => ("sync", it.member_id.shared(), it.generation),
+            Request::Heartbeat(it) => ("heartbeat", it.member_id.shared(), it.generation),
+            Request::LeaveGroup(_) => ("leave", "".into(), -1),
+            Request::OffsetCommit(it) => ("commit", it.member_id.shared(), it.generation),
+            Request::OffsetFetch(_) => ("fetch", "".into(), -1),
+            Request::OffsetDelete(_) => ("delete", "".into(), -1),
+            Request::DeleteGroups { .. } => ("delete", "".into(), -1),
+            Request::DescribeGroups { .. } => ("describe", "".into(), -1),
+            Request::FindCoordinator { .. } | Request::ListGroups { .. } => ("", "".into(), -1),
+        };
+        let groups = match body {
+            Request::DeleteGroups { groups } | Request::DescribeGroups { groups } => groups.clone(),
+            other => other.group().cloned().into_iter().collect(),
+        };
+        let key_type = match body {
+            Request::FindCoordinator { key_type, .. } => *key_type,
+            _ => None,
+        };
+        Self {
+            client: client.clone(),
+            groups,
+            what,
+            ops: Vec::new(),
+            is_fetch: matches!(body, Request::OffsetFetch(_)),
+            by_member: !member.is_empty(),
+            member,
+            generation,
+            key_type,
+            round,
+        }
+    }
+}

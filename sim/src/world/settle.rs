@@ -1,0 +1,238 @@
+//! After the last step: what can heal heals, everything settles, and is looked at once more.
+//!
+//! Brokers that died for good stay dead. Within a bound that follows from the configured timeouts
+//! every group must be stable with every partition assigned; then whatever nobody uses must leave
+//! memory; then every broker is asked for everything.
+
+use std::sync::Arc;
+
+use super::{Event, World};
+use crate::{
+    client::{Client, REQUEST_TIMEOUT, consumer::Phase},
+    config,
+    seed::micros,
+};
+
+/// How often it is looked whether something has come to rest, in microseconds.
+const LOOK_AGAIN: u64 = 100_000;
+
+/// Where the settle phase is.
+#[derive(Debug, Default)]
+pub(super) struct Settle {
+    phase: SettlePhase,
+    /// Until when this phase may last.
+    until: u64,
+    pub(super) is_over: bool,
+    pub(super) stuck: Option<Stuck>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum SettlePhase {
+    #[default]
+    NotYet,
+    /// Views reach everybody.
+    Views,
+    /// Groups become stable.
+    Groups,
+    /// What nobody uses leaves memory.
+    Idle,
+    /// The examiner asks everybody for everything.
+    Examine,
+}
+
+/// What did not come to rest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    /// Who.
+    pub who: String,
+    /// Why.
+    pub why: String,
+}
+
+impl World {
+    /// The script is over.
+    pub(super) fn begin_settling(&mut self) {
+        if self.settle.phase != SettlePhase::NotYet {
+            return;
+        }
+        self.heal();
+        self.record.settle();
+        if !self.running().any(|(_, slot, _)| slot.is_member) {
+            // Without any broker there is nothing to settle.
+            let first = self.brokers.iter().position(|slot| slot.is_member);
+            self.boot(first.expect("the set is never empty"));
+        }
+        let config = config::broker();
+        // The controller may take that long to notice the last death, and a broker to read of it.
+        let views = 6_000_000 + micros(config.staleness_max + config.poll_interval);
+        self.enter_phase(SettlePhase::Views, views);
+        self.publish_if_changed();
+        self.after(0, Event::Look);
+    }
+
+    fn enter_phase(&mut self, phase: SettlePhase, lasts: u64) {
+        self.settle.phase = phase;
+        self.settle.until = self.now + lasts;
+    }
+
+    /// Looks again whether what is waited for has come.
+    pub(super) fn look(&mut self) {
+        match self.settle.phase {
+            SettlePhase::NotYet => {
+                self.await_stability();
+                return;
+            }
+            SettlePhase::Views => self.look_at_views(),
+            SettlePhase::Groups => self.look_at_groups(),
+            SettlePhase::Idle => {
+                if self.now >= self.settle.until {
+                    self.take_census();
+                    self.enter_phase(SettlePhase::Examine, 2 * REQUEST_TIMEOUT);
+                    let examiner = self.clients.len() - 1;
+                    self.with_client(examiner, |it, cx| match it {
+                        Client::Admin(it) => it.examine(cx),
+                        _ => unreachable!("the last client is the examiner"),
+                    });
+                }
+            }
+            SettlePhase::Examine => {
+                let is_done = match &self.clients.last().expect("the examiner").client {
+                    Some(Client::Admin(it)) => it.is_done(),
+                    _ => unreachable!("the last client is the examiner"),
+                };
+                if is_done || self.now >= self.settle.until {
+                    self.close_books();
+                    return;
+                }
+            }
+        }
+        self.after(LOOK_AGAIN, Event::Look);
+    }
+
+    fn look_at_views(&mut self) {
+        let is_current = self.running().all(|(broker, _, up)| {
+            let status = up.broker.status();
+            status.is_fresh && status.view.is_some() && status.view == self.controller.shown(broker)
+        });
+        let is_quiet = self.now >= self.settle.until;
+        if is_quiet && is_current {
+            self.lens.settled();
+            let bound = self.convergence_bound();
+            self.enter_phase(SettlePhase::Groups, bound);
+        } else if self.now >= self.settle.until + 10_000_000 {
+            let behind = self.running().find(|(broker, _, up)| {
+                up.broker.status().view != self.controller.shown(*broker)
+            });
+            let who = behind.map_or_else(|| "a broker".to_owned(), |it| it.1.name.to_string());
+            self.give_up(Stuck { who, why: "has not applied the last view".to_owned() });
+        }
+    }
+
+    /// How long groups may take: an old session must end, a request on a dead connection must be
+    /// given up, members must rejoin, and the first generation may begin before the last member is
+    /// back.
+    fn convergence_bound(&self) -> u64 {
+        let config = config::broker();
+        let session = micros(self.plan.longest_session());
+        let rebalance = micros(self.plan.longest_rebalance());
+        let delay = micros(config.group.initial_rebalance_delay);
+        2 * (rebalance + REQUEST_TIMEOUT) + session + delay + 5_000_000
+    }
+
+    fn look_at_groups(&mut self) {
+        match self.unstable(&[]) {
+            None => {
+                let idle = micros(config::broker().idle_max) + 2_000_000;
+                self.enter_phase(SettlePhase::Idle, idle);
+            }
+            Some(stuck) if self.now >= self.settle.until => self.give_up(stuck),
+            Some(_) => {}
+        }
+    }
+
+    /// Asks every broker that is not stopped in place what it holds.
+    pub(super) fn take_census(&mut self) {
+        let census: Vec<_> = self
+            .running()
+            .filter(|(_, _, up)| up.paused_by.is_none())
+            .map(|(_, slot, up)| (slot.name.clone(), slot.clock, up.broker.status()))
+            .collect();
+        for (name, clock, status) in census {
+            self.lens.census(&name, clock.local(self.now), &status);
+        }
+    }
+
+    fn close_books(&mut self) {
+        let plan = Arc::clone(&self.plan);
+        for group in plan.groups().iter() {
+            if self.lens.is_rotten(group) {
+                continue;
+            }
+            let pending = self.unstable(std::slice::from_ref(group)).map(|it| it.why);
+            let members = self.members(group);
+            let Some((_, first)) = members.first() else { continue };
+            let partitions = Arc::clone(first.partitions());
+            let held = members.iter().map(|(name, it)| {
+                (name.clone(), it.owned().map(|it| it.as_str().into()).collect())
+            });
+            let held = held.collect();
+            self.lens.group_at_end(group, &partitions, held, pending.as_deref());
+        }
+        self.settle.is_over = true;
+    }
+
+    /// Something did not come to rest: the run ends here.
+    pub(super) fn give_up(&mut self, stuck: Stuck) {
+        self.record.tell(&stuck.who, || format!("does not come to rest: {}", stuck.why));
+        self.settle.stuck = Some(stuck);
+        self.settle.is_over = true;
+    }
+
+    fn members(&self, group: &str) -> Vec<(model::Name, &crate::client::consumer::Consumer)> {
+        let consumers = self.clients.iter().filter_map(|slot| match &slot.client {
+            Some(Client::Consumer(it)) if it.group().as_str() == group => {
+                Some((slot.name.clone(), &**it))
+            }
+            _ => None,
+        });
+        consumers.filter(|(_, it)| it.phase() != Phase::Gone).collect()
+    }
+
+    /// Who is not at rest among the groups (all of them if none is named), and why.
+    pub(super) fn unstable(&self, groups: &[String]) -> Option<Stuck> {
+        let all = self.plan.groups();
+        let groups = if groups.is_empty() { &all[..] } else { groups };
+        groups.iter().filter(|group| !self.lens.is_rotten(group)).find_map(|group| {
+            self.why_unstable(group)
+        })
+    }
+
+    fn why_unstable(&self, group: &str) -> Option<Stuck> {
+        let members = self.members(group);
+        let stuck = |who: &str, why: String| Some(Stuck { who: who.to_owned(), why });
+        for (name, it) in &members {
+            let doing = match it.phase() {
+                Phase::Consuming => continue,
+                Phase::Out => "has not joined",
+                Phase::Joining => "waits for the answer to its JoinGroup",
+                Phase::Syncing => "waits for the answer to its SyncGroup",
+                Phase::Fetching => "does not know its committed offsets",
+                Phase::Failed(error) => return stuck(name, format!("failed with {error}")),
+                Phase::Gone => continue,
+            };
+            return stuck(name, doing.to_owned());
+        }
+        let (first_name, first) = members.first()?;
+        if let Some((name, _)) = members.iter().find(|it| it.1.generation() != first.generation()) {
+            return stuck(name, format!("is of another generation than {first_name}"));
+        }
+        let mut owned: Vec<String> = members.iter().flat_map(|(_, it)| it.owned()).collect();
+        owned.sort();
+        let mut partitions = first.partitions().to_vec();
+        partitions.sort();
+        if owned != partitions {
+            return stuck(group, "not every partition has one owner".to_owned());
+        }
+        None
+    }
+}
