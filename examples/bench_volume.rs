@@ -1,8 +1,8 @@
 //! How many requests a second one broker answers on a real directory.
 //!
 //! `cargo run --release --example bench_volume [DIRECTORY]`; without a directory, a temporary one.
-//! Commits are durable when they are answered, so they measure the directory's `fsync` more than the
-//! broker.
+//! Commits are durable when they are answered, so they measure the directory's `fsync` more than
+//! the broker.
 
 use std::{
     env,

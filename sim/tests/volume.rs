@@ -3,7 +3,7 @@
 
 use std::{
     io::{self, ErrorKind},
-    sync::Mutex,
+    sync::{Mutex, MutexGuard},
 };
 
 use futures_lite::future::block_on;
@@ -20,7 +20,11 @@ struct Simulated(Mutex<SharedVolume>);
 
 impl Simulated {
     fn apply(&self, op: &Op) -> io::Result<Reply> {
-        self.0.lock().unwrap().apply(0, op)
+        self.state().apply(0, op)
+    }
+
+    fn state(&self) -> MutexGuard<'_, SharedVolume> {
+        self.0.lock().expect("no operation panics")
     }
 }
 
@@ -137,7 +141,7 @@ proptest! {
         let dir = tempfile::TempDir::new().unwrap();
         let (real, simulated) = (PosixVolume::new(dir.path()), Simulated::default());
         for (number, op) in ops.iter().enumerate() {
-            if !is_defined(&simulated.0.lock().unwrap(), op) {
+            if !is_defined(&simulated.state(), op) {
                 continue;
             }
             let (expected, actual) =
