@@ -6,6 +6,7 @@ compile_error!(
 );
 
 pub mod bench;
+pub mod cli;
 pub mod client;
 pub mod config;
 pub mod draw;
@@ -17,6 +18,7 @@ pub mod outcome;
 pub mod plan;
 pub mod record;
 pub mod run;
+pub mod runner;
 pub mod seed;
 pub mod text;
 pub mod trace;

@@ -1,0 +1,171 @@
+//! What can be typed.
+
+use std::{num::NonZeroUsize, path::PathBuf, thread, time::Duration};
+
+use clap::{Args, Parser, Subcommand, builder::PossibleValuesParser};
+
+use crate::{draw, seed::Seed};
+
+/// What a seed looks like.
+pub(super) const SEED_SYNTAX: &str =
+    "a seed: a number, or a commit hash of 7 to 40 hexadecimal digits";
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo sim run                                   200 seeds
+  cargo sim run --from $(git rev-parse HEAD)      200 others, for each commit its own
+  cargo sim run --budget 10m --out found          as many as fit into ten minutes
+  cargo sim replay 17 --trace                     one of them again, told
+  cargo sim replay scenarios/rolling_restart.scn  a scenario, told
+
+Exit codes:
+  0 kept   1 a promise broke   2 did not settle   3 crashed   4 diverged   5 vacuous
+  64 wrong usage   65 a scenario does not parse   74 a file can't be read or written";
+
+/// A kaas cluster in one process: every fault from one seed, every promise checked.
+#[derive(Debug, Parser)]
+#[command(name = "cargo sim", bin_name = "cargo sim", after_help = EXAMPLES)]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Draws a plan for each of many seeds, runs them all and says what they come to
+    Run(RunArgs),
+    /// Runs one seed or one scenario again and tells what happened
+    Replay(ReplayArgs),
+    /// Runs each seed in two processes, one of them told, and compares
+    Determinism(DeterminismArgs),
+    /// What a cluster promises
+    Promises,
+    /// The words of a scenario
+    Verbs,
+    /// Situations that many runs must have reached
+    Milestones,
+    /// How fast the simulator and the coordinator are
+    Bench,
+    /// Runs one seed, or the scenario on standard input, and prints its outcome as JSON
+    #[command(hide = true)]
+    One(OneArgs),
+}
+
+/// Which plan a seed draws.
+#[derive(Clone, Debug, Args)]
+pub(super) struct Profile {
+    /// What kind of plans to draw
+    #[arg(long = "profile", value_name = "P", default_value = draw::PROFILES[0].0)]
+    #[arg(hide_possible_values = true)]
+    #[arg(value_parser = PossibleValuesParser::new(draw::PROFILES.iter().map(|(name, _)| *name)))]
+    pub(super) name: String,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = profiles())]
+pub(super) struct RunArgs {
+    /// How many seeds; 200 by default, and with --budget as many as fit
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) seeds: Option<u64>,
+    /// The first seed; the others follow it
+    #[arg(long, value_name = "SEED|COMMIT", default_value = "0", value_parser = seed)]
+    pub(super) from: Seed,
+    /// How many at a time; by default one for each core
+    #[arg(long, value_name = "J")]
+    pub(super) jobs: Option<NonZeroUsize>,
+    /// After this time no further seed starts: 60s, 10m, 2h
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(super) budget: Option<Duration>,
+    #[command(flatten)]
+    pub(super) profile: Profile,
+    /// Where to write a JUnit report
+    #[arg(long, value_name = "FILE")]
+    pub(super) junit: Option<PathBuf>,
+    /// Where to write everything as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(super) json: Option<PathBuf>,
+    /// Where to write the plans that failed
+    #[arg(long, value_name = "DIR", default_value = "failures")]
+    pub(super) out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = profiles())]
+pub(super) struct ReplayArgs {
+    /// A seed (a number, or a commit hash of 7 to 40 digits) or a scenario file
+    #[arg(value_name = "SEED|FILE")]
+    pub(super) what: String,
+    /// Tell what happened; a scenario is always told
+    #[arg(long)]
+    pub(super) trace: bool,
+    #[command(flatten)]
+    pub(super) profile: Profile,
+    /// Run a scenario file under this seed instead of its own
+    #[arg(long, value_name = "SEED", value_parser = seed)]
+    pub(super) seed: Option<Seed>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DeterminismArgs {
+    /// How many seeds
+    #[arg(long, value_name = "N", default_value = "50")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) seeds: u64,
+    /// The first seed; the others follow it
+    #[arg(long, value_name = "SEED|COMMIT", default_value = "0", value_parser = seed)]
+    pub(super) from: Seed,
+    /// How many at a time; by default one for each core
+    #[arg(long, value_name = "J")]
+    pub(super) jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(super) profile: Profile,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct OneArgs {
+    /// The seed; without it, a scenario is read from standard input
+    #[arg(long, value_name = "SEED", value_parser = seed)]
+    pub(super) seed: Option<Seed>,
+    #[command(flatten)]
+    pub(super) profile: Profile,
+    /// Make the trace as well, and throw it away
+    #[arg(long)]
+    pub(super) told: bool,
+}
+
+/// As many jobs as were asked for, or one for each core.
+pub(super) fn jobs(asked: Option<NonZeroUsize>) -> NonZeroUsize {
+    asked.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+}
+
+/// The arguments by which a seed's plan is drawn again; none for the default profile.
+pub(super) fn profile_flag(profile: &str) -> String {
+    if profile == draw::PROFILES[0].0 { String::new() } else { format!(" --profile {profile}") }
+}
+
+/// The profiles, for the help of the commands that take one.
+fn profiles() -> String {
+    let width = draw::PROFILES.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    let line = |(name, about): &(&str, &str)| format!("\n  {name:width$}  {about}");
+    "Profiles:".to_owned() + &draw::PROFILES.iter().map(line).collect::<String>()
+}
+
+fn seed(text: &str) -> Result<Seed, String> {
+    Seed::parse(text).ok_or_else(|| format!("it is not {SEED_SYNTAX}"))
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let parse = || {
+        let unit = text.find(|it: char| !it.is_ascii_digit())?;
+        let (number, unit) = text.split_at(unit);
+        let number: u64 = number.parse().ok()?;
+        match unit {
+            "ms" => Some(Duration::from_millis(number)),
+            "s" => Some(Duration::from_secs(number)),
+            "m" => number.checked_mul(60).map(Duration::from_secs),
+            "h" => number.checked_mul(3_600).map(Duration::from_secs),
+            _ => None,
+        }
+    };
+    parse().ok_or_else(|| "a time is a whole number and a unit: 500ms, 60s, 10m, 2h".to_owned())
+}

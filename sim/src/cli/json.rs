@@ -1,0 +1,102 @@
+//! `run --json`: everything the summary says and the outcome of each failure, for machines.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use serde::Serialize;
+
+use super::summary::{Summary, describe};
+use crate::outcome::{FaultCount, Outcome, Verdict};
+
+#[derive(Serialize)]
+struct Report<'a> {
+    verdict: Verdict,
+    exit: u8,
+    profile: &'a str,
+    from: u64,
+    seeds: u64,
+    simulated_micros: u64,
+    real_millis: u64,
+    events: u64,
+    undecided: u64,
+    digest: String,
+    promises: BTreeMap<&'a str, PromiseCount>,
+    milestones: &'a BTreeMap<String, u64>,
+    faults: &'a BTreeMap<String, FaultCount>,
+    vacuous: Vacuous,
+    clusters: Vec<ClusterRow>,
+    failures: Vec<FailureRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct PromiseCount {
+    checked: u64,
+    broken_in: u64,
+}
+
+#[derive(Serialize)]
+struct Vacuous {
+    unchecked: Vec<&'static str>,
+    unreached: Vec<&'static str>,
+    is_failure: bool,
+}
+
+#[derive(Serialize)]
+struct ClusterRow {
+    what: String,
+    seeds: Vec<u64>,
+}
+
+#[derive(Serialize)]
+struct FailureRow<'a> {
+    seed: u64,
+    scenario: Option<PathBuf>,
+    outcome: &'a Outcome,
+}
+
+pub(super) fn report(summary: &Summary<'_>) -> String {
+    let suite = summary.suite;
+    let vacuum = suite.vacuum();
+    let promise = |(name, checked): (&'_ String, &u64)| {
+        let broken_in = suite.broken.get(name).copied().unwrap_or_default();
+        PromiseCount { checked: *checked, broken_in }
+    };
+    let report = Report {
+        verdict: suite.verdict(),
+        exit: summary.exit() as u8,
+        profile: summary.profile,
+        from: summary.first.0,
+        seeds: suite.ran,
+        simulated_micros: suite.micros,
+        real_millis: u64::try_from(summary.real.as_millis()).unwrap_or(u64::MAX),
+        events: suite.events,
+        undecided: suite.undecided,
+        digest: suite.digest(),
+        promises: suite.checked.iter().map(|it| (it.0.as_str(), promise(it))).collect(),
+        milestones: &suite.milestones,
+        faults: &suite.faults,
+        vacuous: Vacuous {
+            unchecked: vacuum.unchecked.iter().map(|it| it.name()).collect(),
+            unreached: vacuum.unreached.iter().map(|it| it.name()).collect(),
+            is_failure: vacuum.is_failure(),
+        },
+        clusters: suite
+            .clusters()
+            .iter()
+            .map(|it| ClusterRow {
+                what: describe(it),
+                seeds: it.seeds.iter().map(|seed| seed.0).collect(),
+            })
+            .collect(),
+        failures: suite
+            .failures
+            .iter()
+            .map(|it| FailureRow {
+                seed: it.seed.0,
+                scenario: summary.file(it.seed).map(Into::into),
+                outcome: &it.outcome,
+            })
+            .collect(),
+    };
+    let text = serde_json::to_string_pretty(&report);
+    text.expect("strings and numbers, with names as keys, are JSON") + "\n"
+}

@@ -1,0 +1,19 @@
+//! `cargo sim`: the simulator's command line. All of it is in `cli.rs`; here are the process's ends.
+
+use std::{
+    env,
+    io::{self, BufWriter, IsTerminal},
+    process::ExitCode,
+};
+
+use sim::cli::{self, Console};
+
+fn main() -> ExitCode {
+    let mut console = Console {
+        input: &mut io::stdin(),
+        out: &mut BufWriter::new(io::stdout()),
+        err: &mut io::stderr(),
+        is_terminal: io::stderr().is_terminal(),
+    };
+    cli::main(env::args_os(), &mut console).into()
+}

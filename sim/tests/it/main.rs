@@ -1,0 +1,3 @@
+//! The simulator from outside.
+
+mod cli;
