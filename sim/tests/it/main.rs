@@ -1,3 +1,6 @@
 //! The simulator from outside.
 
+mod claims;
 mod cli;
+mod simulated;
+mod volume;
