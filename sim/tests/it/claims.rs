@@ -17,23 +17,28 @@ use kaas_coordinator::{
 
 use crate::simulated::Simulated;
 
-const CLAIMS: &str = "__consumer_offsets/.claims/group";
+pub(crate) const CLAIMS: &str = "__consumer_offsets/.claims/group";
 const FILE: &str = "__consumer_offsets/group.json";
 
 /// A broker that has a claim, or tries to get one.
-struct Owner {
-    volume: Simulated,
-    claim: Claim,
+pub(crate) struct Owner {
+    pub(crate) volume: Simulated,
+    pub(crate) claim: Claim,
 }
 
 impl Owner {
     /// The broker of this number, under the view of this version.
     fn new(shared: &Simulated, broker: usize, version: i64) -> Self {
+        Self::of_reign(shared, broker, version, 0)
+    }
+
+    /// The same, in one of its reigns.
+    pub(crate) fn of_reign(shared: &Simulated, broker: usize, version: i64, reign: u64) -> Self {
         let id = ClaimId {
             view: ViewId { epoch: 1, version },
             broker: &BrokerId::from(format!("kaas-{broker}")),
             incarnation: 0,
-            reign: 0,
+            reign,
         };
         let paths = Arc::new(Paths::new(&GroupId::from("group")));
         Self { volume: shared.seen_by(broker), claim: Claim::new(paths, &id) }
@@ -52,7 +57,7 @@ impl Owner {
     }
 }
 
-fn content(offset: i64) -> Vec<u8> {
+pub(crate) fn content(offset: i64) -> Vec<u8> {
     let mut file = OffsetFile::default();
     let partition = TopicPartition::new("orders", 0);
     let commit = CommitOffset { partition, offset, leader_epoch: -1, metadata: "".into() };
@@ -60,7 +65,7 @@ fn content(offset: i64) -> Vec<u8> {
     file.to_json(&GroupId::from("group"))
 }
 
-fn offset_of(file: &OffsetFile) -> Option<i64> {
+pub(crate) fn offset_of(file: &OffsetFile) -> Option<i64> {
     file.offsets.get(&TopicPartition::new("orders", 0)).map(|it| it.offset)
 }
 

@@ -2,5 +2,8 @@
 
 mod claims;
 mod cli;
+#[path = "../../../tests/support/register.rs"]
+mod register;
+mod reigns;
 mod simulated;
 mod volume;
