@@ -1,4 +1,4 @@
-//! `cargo sim`: the simulator's command line. All of it is in `cli.rs`; here are the process's ends.
+//! `cargo sim`: the simulator's command line. It is in `cli.rs`; here are the process's two ends.
 
 use std::{
     env,

@@ -1,5 +1,6 @@
-//! `determinism`: each seed in two processes, one of which also tells what happens. Whether promises
-//! are kept is not the question here; that both come to the same is.
+//! `determinism`: each seed in two processes, one of which also tells what happens.
+//!
+//! Whether promises are kept is not the question here; whether both come to the same is.
 
 use super::{
     Console, Exit, Halt,

@@ -49,7 +49,14 @@ pub(super) fn failure(outcome: &Outcome, detail: Detail) -> String {
         Detail::Full => outcome.findings.len(),
         Detail::Lines(_) => 1,
     };
-    blocks.extend(outcome.findings.iter().take(shown).map(|it| finding(it, detail)));
+    let mut last = None;
+    for finding in outcome.findings.iter().take(shown) {
+        // The claim of several findings about one promise is read once.
+        if last.replace(&finding.promise) != Some(&finding.promise) {
+            blocks.push(labelled("broke", [&finding.promise, &finding.claim]));
+        }
+        blocks.push(seen(finding, detail));
+    }
     let rest = outcome.findings.len().saturating_sub(shown);
     if rest > 0 {
         let rest = u64::try_from(rest).expect("a count fits");
@@ -82,12 +89,11 @@ pub(super) fn ending(scenario: Option<&Path>, commands: &[String]) -> String {
     labelled("scenario", &path) + &labelled("again", file.chain(commands.iter().cloned()))
 }
 
-fn finding(finding: &Finding, detail: Detail) -> String {
-    let seen = [format!("{} at {}", finding.subject, Micros(finding.at))];
+/// Who and when, and what was seen.
+fn seen(finding: &Finding, detail: Detail) -> String {
+    let who = [format!("{} at {}", finding.subject, Micros(finding.at))];
     let evidence = finding.evidence.iter().flat_map(|it| it.lines());
-    labelled("broke", [&finding.promise, &finding.claim])
-        + "\n"
-        + &labelled("", seen.into_iter().chain(excerpt(evidence, detail)))
+    labelled("", who.into_iter().chain(excerpt(evidence, detail)))
 }
 
 fn excerpt<'a>(lines: impl Iterator<Item = &'a str>, detail: Detail) -> Vec<String> {

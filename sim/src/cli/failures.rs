@@ -1,4 +1,4 @@
-//! The plans of runs that failed, as scenario files: the claim says what broke, the rest is the run.
+//! The plans of runs that failed, as scenario files: the claim says what broke, the rest replays.
 
 use std::{
     collections::BTreeMap,

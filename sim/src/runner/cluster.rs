@@ -1,8 +1,8 @@
 //! Failures that look alike.
 //!
 //! Two failures are of one cluster when they have the same verdict, the same promise (or the same
-//! reason but for its numbers) and are about the same kind of thing. A run counts once, by the first
-//! of its findings: what broke first tends to break the rest.
+//! reason but for its numbers) and are about the same kind of thing. A run counts once, by the
+//! first of its findings: what broke first tends to break the rest.
 
 use std::{cmp::Reverse, collections::BTreeMap, fmt};
 

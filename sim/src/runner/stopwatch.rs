@@ -1,4 +1,4 @@
-//! Real time, for budgets, speed and children that do not end. Nothing a run comes to depends on it.
+//! Real time: budgets, speed, children that do not end. Nothing that a run comes to depends on it.
 
 use std::time::{Duration, Instant};
 

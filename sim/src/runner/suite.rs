@@ -1,7 +1,7 @@
 //! What many runs come to together.
 //!
-//! Always: every promise and every milestone is there by name, those with zero too; what a suite has
-//! not checked is a finding about the suite.
+//! Always: every promise and every milestone is there by name, those with zero too; what a suite
+//! has not checked is a finding about the suite.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -55,21 +55,24 @@ fn failed(suite: &Suite) -> Vec<u64> {
     suite.failures.iter().map(|it| it.seed.0).collect()
 }
 
-/// Seed 0 ends only when seed 9 has.
+/// Seed 0 ends only when the outcomes of all others have arrived.
 #[test]
 fn outcomes_are_merged_in_the_order_of_seeds() {
-    let (last_ended, hears) = mpsc::channel();
+    let (others_arrived, hears) = mpsc::channel();
     let hears = Mutex::new(hears);
     let source = |seed: Seed| {
-        match seed.0 {
-            0 => hears.lock().unwrap().recv().unwrap(),
-            9 => last_ended.send(()).unwrap(),
-            _ => {}
+        if seed == Seed(0) {
+            hears.lock().unwrap().recv().unwrap();
         }
         Outcome { verdict: Verdict::Broke, ..kept(seed) }
     };
     let mut arrived = Vec::new();
-    let suite = run(order(0, 10, 2), &source, &mut |it| arrived.push(it.digest.clone()));
+    let suite = run(order(0, 10, 2), &source, &mut |it| {
+        arrived.push(it.digest.clone());
+        if arrived.len() == 9 {
+            others_arrived.send(()).unwrap();
+        }
+    });
     assert_eq!(arrived.len(), 10);
     assert_eq!(arrived[9], format!("{:032x}", 0), "the first seed arrived last");
     assert_eq!(failed(&suite), (0..10).collect::<Vec<_>>());
@@ -201,7 +204,8 @@ fn a_child_without_an_outcome_has_crashed() {
     9
     ");
     let missing = Children::new("/no/such/program".into(), Vec::new(), NEVER);
-    insta::assert_snapshot!(missing.run(Seed(7)).reason.unwrap(), @"could not start /no/such/program: No such file or directory (os error 2)");
+    let reason = missing.run(Seed(7)).reason.unwrap();
+    assert!(reason.starts_with("could not start /no/such/program: "), "{reason}");
 }
 
 #[test]

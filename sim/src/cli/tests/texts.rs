@@ -68,9 +68,11 @@ fn a_summary_can_be_scanned() {
 #[test]
 fn a_replay_tells_all_and_how_to_do_it_again() {
     let mut outcome = broke();
-    outcome.findings.push(outcome.findings[0].clone());
-    outcome.findings[1].promise = "read-filter".to_owned();
-    outcome.findings[1].claim = "list and describe speak only for owned groups".to_owned();
+    let first = outcome.findings[0].clone();
+    outcome.findings.extend([first.clone(), first]);
+    outcome.findings[1].evidence = vec!["the same promise, told shortly".to_owned()];
+    outcome.findings[2].promise = "read-filter".to_owned();
+    outcome.findings[2].claim = "list and describe speak only for owned groups".to_owned();
     let again = "cargo sim replay scenarios/rolling_restart.scn";
     insta::assert_snapshot!(replay::verdict(&outcome, again, true), @"
     broke     offset-durability
@@ -80,6 +82,9 @@ fn a_replay_tells_all_and_how_to_do_it_again() {
               orders/3 of payments:
                 commit 118 (write 2), sent at 2000ms, was acknowledged to c1 at 2010ms
                 a fetch sent at 3000ms answered 104 (write 1) to c2 at 3010ms
+
+              payments at 3010ms
+              the same promise, told shortly
 
     broke     read-filter
               list and describe speak only for owned groups
