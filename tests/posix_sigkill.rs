@@ -165,14 +165,11 @@ fn live(life: i64, root: &Path, log: &Path, chance: &mut Chance) -> Vec<String> 
     let (child, _stdin, mut words) = Child::start(&orders, log);
     let mut heard = Vec::new();
     // One in four is killed as it starts, the others some time after their first commit.
-    let waits = chance.below(4) > 0;
+    let mut waits = chance.below(4) > 0;
     while waits {
         let Some(word) = words.next() else { panic!("a child has died:\n{}", child.log()) };
-        let is_commit = word.starts_with("acked ");
+        waits = !word.starts_with("acked ");
         heard.push(word);
-        if is_commit {
-            break;
-        }
     }
     wait(chance.duration(40));
     child.kill();

@@ -58,14 +58,14 @@ impl Child {
         (Self { process, log: log.to_owned() }, stdin, Words(BufReader::new(stdout)))
     }
 
-    /// Any signal.
+    /// Sends a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.process), signal).expect("it is a child");
     }
 
-    /// SIGKILL.
+    /// Kills it, whatever it is doing.
     pub(crate) fn kill(mut self) {
-        self.process.kill().expect("it has not been waited for");
+        self.signal(Signal::KILL);
         let status = self.process.wait().expect("it is a child");
         assert!(status.signal().is_some(), "a child has ended by itself:\n{}", self.log());
     }

@@ -1,3 +1,9 @@
 //! The simulator from outside.
 
+mod claims;
 mod cli;
+#[path = "../../../tests/support/register.rs"]
+mod register;
+mod reigns;
+mod simulated;
+mod volume;
