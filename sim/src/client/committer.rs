@@ -8,7 +8,10 @@ use kaas_coordinator::{
     ids::{GroupId, TopicPartition},
 };
 
-use super::{BACKOFF, Cx, REQUEST_TIMEOUT, rpc::{Answered, Rpc}};
+use super::{
+    BACKOFF, Cx, REQUEST_TIMEOUT,
+    rpc::{Answered, Rpc},
+};
 
 /// See the [module](self).
 #[derive(Debug)]

@@ -1,5 +1,10 @@
 //! What each step begins and ends.
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "each function begins the actions of one part of the world"
+)]
+
 use super::{
     Event, World,
     control::Twin,
