@@ -24,15 +24,6 @@ fn a_lost_group_may_stay_for_a_moment() {
 }
 
 #[test]
-fn who_has_never_applied_anything_has_no_more_than_that_moment() {
-    let mut story = Story::under(three(""));
-    story.at(1000).view(2, (7, 2), three("a")).shows("a b c", Some(2)).applies("a", (6, 9));
-    story.at(60_000).applies("a", (7, 2));
-    holds(&mut story, "a", "g", None);
-    assert_eq!(story.breaks(), [BoundedMemory]);
-}
-
-#[test]
 fn an_unreadable_file_takes_nothing_away() {
     let mut story = Story::under(three(""));
     story.applies("a", (7, 1)).at(1000).shows("a", None).at(60_000);
