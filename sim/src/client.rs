@@ -44,6 +44,8 @@ pub struct ClientSlot {
     pub armed: u64,
     /// Until when it stands still.
     pub frozen: u64,
+    /// The step behind that.
+    pub frozen_by: usize,
     /// Its connections, by broker.
     pub conns: BTreeMap<usize, ConnId>,
     /// Requests without an answer, and their connection.
@@ -60,6 +62,7 @@ impl ClientSlot {
             stream: Stream::new(seed, "workload", number as u64),
             armed: u64::MAX,
             frozen: 0,
+            frozen_by: 0,
             conns: BTreeMap::new(),
             open: Vec::new(),
             sends: Vec::new(),

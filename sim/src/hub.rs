@@ -278,7 +278,7 @@ impl Clock for SimHost {
 impl Entropy for SimHost {
     fn random(&self) -> u128 {
         let mut stream = self.entropy.lock().expect("nothing panics with the lock held");
-        u128::from(stream.next()) << 64 | u128::from(stream.next())
+        u128::from(stream.bits()) << 64 | u128::from(stream.bits())
     }
 }
 

@@ -220,6 +220,8 @@ pub enum Action {
         broker: BrokerName,
         /// How long.
         duration: Duration,
+        /// Whether it even reads what the file was before.
+        back: bool,
     },
     /// Messages between clients and a broker do not arrive.
     Cut {
@@ -419,7 +421,10 @@ impl Plan {
     fn longest(&self, pick: impl Fn(Duration, Duration) -> Duration) -> Duration {
         let timeouts = self.clients.iter().filter_map(|it| match it {
             Clients::Group { session, rebalance, .. } => Some(pick(*session, *rebalance)),
-            Clients::Committer { .. } | Clients::Reader { .. } | Clients::OneShot { .. } | Clients::Admin { .. } => None,
+            Clients::Committer { .. }
+            | Clients::Reader { .. }
+            | Clients::OneShot { .. }
+            | Clients::Admin { .. } => None,
         });
         timeouts.max().unwrap_or(Duration::ZERO)
     }

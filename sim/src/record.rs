@@ -224,7 +224,11 @@ impl Record {
             Note::Batched { .. } => self.reach(Milestone::Batched),
             Note::Dropped { found_by, parked, .. } => {
                 let by_diff = *found_by == "diff";
-                self.reach(if by_diff { Milestone::DroppedByDiff } else { Milestone::DroppedBySweep });
+                self.reach(if by_diff {
+                    Milestone::DroppedByDiff
+                } else {
+                    Milestone::DroppedBySweep
+                });
                 if *parked > 0 {
                     self.reach(Milestone::DroppedWithParked);
                 }

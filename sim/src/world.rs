@@ -105,7 +105,7 @@ enum Event {
     /// A broker starts.
     Boot { broker: usize },
     /// A broker that is told to close does so now.
-    Close { broker: usize },
+    Close { broker: usize, incarnation: u64 },
     /// A step begins.
     Begin { step: usize },
     /// What a step began ends.
@@ -222,7 +222,7 @@ impl World {
             Event::Notice { broker } => self.notice(broker),
             Event::Publish => self.publish_if_changed(),
             Event::Boot { broker } => self.boot(broker),
-            Event::Close { broker } => self.close(broker),
+            Event::Close { broker, incarnation } => self.close(broker, incarnation),
             Event::Begin { step } => self.begin_step(step),
             Event::End { step } => self.end_step(step),
             Event::Look => self.look(),

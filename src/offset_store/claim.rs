@@ -30,6 +30,9 @@ use crate::{
     ports::Volume,
 };
 
+/// How often the directories above a claim are made anew: who gives a claim back removes the last.
+const TRIES: u32 = 10;
+
 /// Where a group's file and claims are.
 #[derive(Debug)]
 pub struct Paths {
@@ -193,19 +196,13 @@ impl Claim {
             return Ok(TakeOver::Fenced);
         };
         let unbroken = *unbroken == Some(true);
-        if removed > 0 {
-            // A removal that the volume forgets would give a fenced broker its right back.
-            volume.sync_dir(&self.paths.claims).await.map_err(at("sync claims"))?;
-        }
+        self.make_durable(volume).await?;
         self.go_on()?;
         let content = match volume.read(&self.paths.file).await {
             Ok(content) => Some(content),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(source) => return Err(VolumeError { operation: "read", source }),
         };
-        // The last owner may have died between its rename and making that durable; what is served
-        // from here on must not be taken back.
-        volume.sync_dir(OFFSETS_DIR).await.map_err(at("sync directory"))?;
         let parsed = content.map(|content| OffsetFile::parse(&self.paths.group, &content));
         Ok(match parsed.transpose() {
             Ok(file) => TakeOver::Owned { file: file.unwrap_or_default(), removed, unbroken },
@@ -213,10 +210,21 @@ impl Claim {
         })
     }
 
+    /// Makes durable what this reign relies on, whoever did it and may have died before: now that
+    /// nobody else can publish, what is read next is never taken back.
+    async fn make_durable(&self, volume: &impl Volume) -> Result<(), VolumeError> {
+        // A removal that the volume forgets would give a fenced broker its right back.
+        volume.sync_dir(&self.paths.claims).await.map_err(at("sync claims"))?;
+        // A rename that it forgets would take back what is served from here on.
+        volume.sync_dir(OFFSETS_DIR).await.map_err(at("sync directory"))?;
+        // All offsets are only as durable as the directory they are in.
+        volume.sync_dir("").await.map_err(at("sync root"))
+    }
+
     /// Creates the claim's directory, and those above it the first time.
     async fn make(&self, volume: &impl Volume) -> Result<(), VolumeError> {
         let dir = self.dir();
-        loop {
+        for _ in 0..TRIES {
             self.go_on()?;
             match volume.create_dir(&dir).await {
                 Ok(()) => return Ok(()),
@@ -227,9 +235,9 @@ impl Claim {
                 tolerate(ErrorKind::AlreadyExists, volume.create_dir(parent).await)
                     .map_err(at("create directory"))?;
             }
-            // All offsets are only as durable as the directory they are in.
-            volume.sync_dir("").await.map_err(at("sync root"))?;
         }
+        let source = io::Error::other("something is in the place of a directory above it");
+        Err(VolumeError { operation: "claim", source })
     }
 
     /// Removes older and equal claims until none is left. Returns how many there were, `None` if

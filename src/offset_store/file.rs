@@ -206,7 +206,8 @@ impl Serialize for Envelope<'_> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry(key::GROUP, self.group)?;
         map.serialize_entry(key::OFFSETS, &Column(self, |it| Some(it.offset)))?;
-        let metadata = |it: &'_ Committed| Some(Arc::clone(&it.metadata)).filter(|it| !it.is_empty());
+        let metadata =
+            |it: &'_ Committed| Some(Arc::clone(&it.metadata)).filter(|it| !it.is_empty());
         Column(self, metadata).write(&mut map, key::METADATA)?;
         let epoch = |it: &Committed| Some(it.leader_epoch).filter(|epoch| *epoch >= 0);
         Column(self, epoch).write(&mut map, key::LEADER_EPOCHS)?;

@@ -25,7 +25,7 @@ const TRIES: u32 = 5;
 /// The volume whose root is mounted at a directory.
 ///
 /// Two errors are of a kind of their own: a path that would leave the root, or is not in its
-/// shortest form, is `InvalidInput`, and a directory with a name that is not UTF-8 is `InvalidData`.
+/// shortest form, is `InvalidInput`; a directory with a name that is not UTF-8 is `InvalidData`.
 #[derive(Clone, Debug)]
 pub struct PosixVolume {
     root: Arc<Path>,

@@ -2,9 +2,9 @@
 //!
 //! Every value is written once. Then the question is simple (Gibbons and Korach, 1997): a value's
 //! operations span a zone, from the first end among them to the last beginning. If the end comes
-//! first, the register had that value for the whole zone, and no other value's zone may overlap it;
-//! else there is a moment at which all of them may have happened, which must not lie inside of such a
-//! zone of another value.
+//! first, the register had that value for the whole zone, which no other value's may overlap; else
+//! there is a moment at which all of them may have happened, and it must not lie inside of another
+//! value's zone.
 
 use std::collections::BTreeMap;
 

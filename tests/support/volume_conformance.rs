@@ -2,6 +2,8 @@
 //!
 //! Each check has a directory of its own, so that all may run on one volume.
 
+#![expect(clippy::unwrap_used, reason = "what fails is told by its line, as in a test")]
+
 use std::io::{self, ErrorKind};
 
 use kaas_coordinator::ports::Volume;

@@ -24,7 +24,7 @@ use crate::{
 const SEEDS: u64 = 200;
 
 /// How long a seed may take in real time: far more than any does, so that only what hangs is cut.
-const SEED_LIMIT: Duration = Duration::from_secs(120);
+const SEED_LIMIT: Duration = Duration::from_secs(30);
 
 pub(super) fn command(args: &RunArgs, console: &mut Console<'_>) -> Result<Exit, Halt> {
     let children = children(&args.profile, &[])?;

@@ -8,7 +8,10 @@ use kaas_coordinator::{
     ids::{GroupId, TopicPartition},
 };
 
-use super::{BACKOFF, Cx, REQUEST_TIMEOUT, rpc::{Answered, Rpc}};
+use super::{
+    BACKOFF, Cx, REQUEST_TIMEOUT,
+    rpc::{Answered, Rpc},
+};
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -79,7 +82,8 @@ impl Committer {
 
     /// Reads the offsets of `group` every so many microseconds, from `start` on.
     pub fn reader(group: &str, every: u64, number: usize, start: u64) -> Self {
-        let it = Self::new(group, Arc::new([]), every, number, start);
+        let mut it = Self::new(group, Arc::new([]), every, number, start);
+        it.rpc.be_loyal();
         Self { reads: true, only_reads: true, ..it }
     }
 

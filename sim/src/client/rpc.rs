@@ -17,6 +17,8 @@ pub struct Rpc<W> {
     /// When the coordinator is looked for; `u64::MAX` if it is known or being looked for.
     find_at: u64,
     due: Vec<Due<W>>,
+    /// Whether it stays with the coordinator that it found until that refuses.
+    is_loyal: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -42,12 +44,25 @@ impl<W: Copy + PartialEq> Rpc<W> {
     /// For the group `key`, beginning at broker `bootstrap`.
     pub fn new(key: &str, bootstrap: usize) -> Self {
         let key = key.into();
-        Self { key, bootstrap, coordinator: None, finding: None, find_at: 0, due: Vec::new() }
+        Self {
+            key,
+            bootstrap,
+            coordinator: None,
+            finding: None,
+            find_at: 0,
+            due: Vec::new(),
+            is_loyal: false,
+        }
     }
 
     /// Does nothing before `start`.
     pub fn start_at(&mut self, start: u64) {
         self.find_at = start;
+    }
+
+    /// Stays with the coordinator that it finds until that refuses.
+    pub fn be_loyal(&mut self) {
+        self.is_loyal = true;
     }
 
     /// The coordinator, if it is known.
@@ -80,9 +95,7 @@ impl<W: Copy + PartialEq> Rpc<W> {
     /// those were for.
     pub fn tick(&mut self, cx: &mut Cx<'_>) -> Vec<W> {
         let mut late = Vec::new();
-        while let Some(broker) =
-            self.due.iter().find(|it| it.until <= cx.now).map(|it| it.broker)
-        {
+        while let Some(broker) = self.due.iter().find(|it| it.until <= cx.now).map(|it| it.broker) {
             // Kafka's client closes a connection on which an answer is late; all others go with it.
             cx.sends.push(super::Send::Close { broker });
             let (gone, left) = self.due.drain(..).partition(|it| it.broker == broker);
@@ -131,7 +144,8 @@ impl<W: Copy + PartialEq> Rpc<W> {
             unreachable!("an answer is of its request's kind")
         };
         let coordinator = found.first().and_then(|it| it.coordinator.as_ref());
-        let ordinal = coordinator.and_then(|(id, _)| id.as_str().strip_prefix("kaas-")?.parse().ok());
+        let ordinal =
+            coordinator.and_then(|(id, _)| id.as_str().strip_prefix("kaas-")?.parse().ok());
         match ordinal {
             Some(ordinal) => self.coordinator = Some(ordinal),
             None => self.find_at = cx.now + BACKOFF,
@@ -146,7 +160,7 @@ impl<W: Copy + PartialEq> Rpc<W> {
         }
         let at = self.due.iter().position(|it| it.request == request)?;
         let it = self.due.remove(at);
-        if self.coordinator == Some(it.broker) {
+        if self.coordinator == Some(it.broker) && !self.is_loyal {
             self.forget_coordinator(cx);
         }
         Some(it.what)

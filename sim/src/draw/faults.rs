@@ -225,9 +225,21 @@ fn damage(draw: &mut Draw<'_>) {
     draw.push(Action::Damage { how, duration });
 }
 
+/// A broker that reads an old file does harm only if there is a newer one: often a group moves to or
+/// from it meanwhile, and those who talk to it look around.
 fn lag(draw: &mut Draw<'_>) {
     let (broker, duration) = (draw.broker(), draw.duration(15_000));
-    draw.push(Action::Lag { broker, duration });
+    let back = draw.stream.percent(20);
+    draw.push(Action::Lag { broker: broker.clone(), duration, back });
+    if draw.stream.percent(80) {
+        let soon = draw.at + draw.stream.between(1, 200);
+        let (group, to) = (draw.group(), draw.broker());
+        draw.push_at(soon, Action::Entry { group, broker: Some(to) });
+        if draw.stream.percent(50) {
+            let later = soon + draw.stream.between(500, 3000);
+            draw.push_at(later, Action::Reset { broker });
+        }
+    }
 }
 
 fn cut(draw: &mut Draw<'_>) {

@@ -200,9 +200,11 @@ fn options(action: &Action, line: Words) -> Words {
         Action::Pause { duration, .. }
         | Action::Flap { duration, .. }
         | Action::Twin { duration, .. }
-        | Action::Lag { duration, .. }
         | Action::BlackHole { duration, .. }
         | Action::Freeze { duration, .. } => line.option("for", *duration),
+        Action::Lag { duration, back, .. } => {
+            line.unless("back", *back, false).option("for", *duration)
+        }
         Action::Depose { delay } | Action::Elect { delay } => line.option("delay", *delay),
         Action::Stable { within, .. } => line.option("within", *within),
         Action::Restart { down, exit, .. } => {

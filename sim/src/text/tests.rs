@@ -5,7 +5,11 @@ use std::{collections::BTreeSet, time::Duration};
 use proptest::prelude::{ProptestConfig, proptest};
 
 use super::{parse, read, verbs, verbs::Read};
-use crate::plan::{Action, Clients, Plan, Span, Step};
+use crate::{
+    draw,
+    plan::{Action, Clients, Plan, Span, Step},
+    seed::Seed,
+};
 
 mod arbitrary;
 
@@ -23,6 +27,17 @@ proptest! {
     #[test]
     fn no_text_is_too_odd_for_the_parser(text in "(# .\n)?([a-z -]{0,9}[=.%#\n0-9]{0,3}){0,9}") {
         let _ = parse("odd.scn", &text);
+    }
+}
+
+#[test]
+fn what_is_drawn_can_be_written_down() {
+    for (profile, _) in draw::PROFILES {
+        for seed in 0..200 {
+            let plan = draw::draw(Seed(seed), profile).unwrap();
+            let again = parse("drawn.scn", &plan.to_string()).unwrap();
+            assert_eq!(again, plan, "seed {seed}, profile {profile}");
+        }
     }
 }
 

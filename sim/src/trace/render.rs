@@ -144,7 +144,7 @@ fn merge(all: Vec<Told>) -> Vec<Told> {
 /// What the run came to: how often each promise was checked, and what was reached.
 fn push_tail(text: &mut String, outcome: &Outcome) {
     let is_broken = |name: &str| outcome.findings.iter().any(|it| it.promise == name);
-    let checked = outcome.checked.iter();
+    let checked = outcome.checked.iter().filter(|it| *it.1 > 0);
     let (broke, kept): (Vec<_>, Vec<_>) = checked.partition(|it| is_broken(it.0));
     let reached = outcome.milestones.iter().filter(|it| *it.1 > 0);
     push_figures(text, "broke", broke);

@@ -145,8 +145,9 @@ impl World {
     }
 
     /// A broker is asked to close in good order; `Post::Closed` follows.
-    pub(super) fn close(&mut self, broker: usize) {
-        let Some(up) = &mut self.brokers[broker].up else { return };
+    pub(super) fn close(&mut self, broker: usize, incarnation: u64) {
+        let slot = &mut self.brokers[broker];
+        let Some(up) = slot.up.as_mut().filter(|_| slot.incarnation == incarnation) else { return };
         up.is_closing = true;
         up.broker.close();
         self.touched = true;
@@ -176,6 +177,7 @@ impl World {
         self.record.reach(Milestone::PausedBrokerWoke);
         let name = slot.name.clone();
         self.record.tell(&name, || "goes on".to_owned());
+        self.mark_calls_slept(broker);
         self.touched = true;
     }
 
@@ -211,6 +213,10 @@ impl World {
         if slot.up.as_ref().is_some_and(|up| up.is_closing) {
             self.record.reach(Milestone::BrokerClosedInOrder);
             self.kill(broker, Goodbye::Reset);
+            if self.is_settling() {
+                // It closed late, and whoever was to start it again has passed by.
+                self.after(0, Event::Boot { broker });
+            }
         }
     }
 

@@ -33,8 +33,12 @@ pub(super) struct Controller {
     /// While a new controller gathers itself, nothing is published.
     pub(super) is_electing: bool,
     /// While twins fight, nothing else is published.
-    pub(super) twin: Option<usize>,
+    pub(super) twin: Option<Twin>,
+    /// The step behind the next view: whoever reads it shows that the step had an effect.
+    pub(super) cause: Option<usize>,
     file: File,
+    /// What the file was before.
+    previous: File,
     pub(super) damage: Option<(Damage, usize)>,
     /// Brokers that read an old file, and the step behind it.
     lagging: BTreeMap<usize, (usize, File)>,
@@ -46,9 +50,20 @@ pub(super) struct Controller {
     stream: Stream,
 }
 
+/// Two controllers of one epoch.
+#[derive(Debug)]
+pub(super) struct Twin {
+    /// The step behind it.
+    pub(super) step: usize,
+    /// Whether the true one has answered with the same version.
+    pub(super) has_answered: bool,
+}
+
 /// A content of `assignment.json`.
 #[derive(Clone, Debug, Default)]
 struct File {
+    /// The step behind it.
+    cause: Option<usize>,
     content: Option<Arc<[u8]>>,
     view: Option<model::ViewId>,
     id: Option<ViewId>,
@@ -68,6 +83,8 @@ impl Controller {
             draining: BTreeSet::new(),
             is_electing: false,
             twin: None,
+            cause: None,
+            previous: File::default(),
             file: File::default(),
             damage: None,
             lagging: BTreeMap::new(),
@@ -194,7 +211,7 @@ impl World {
             let first = assignment.brokers.iter_mut().find(|it| it.health == Health::Alive);
             first.expect("some are alive").health = Health::Dead;
         }
-        self.record.effect(step);
+        self.controller.cause = Some(step);
         self.record.reach(Milestone::DeposedControllerWrote);
         self.record.tell("controller", || "the deposed one writes its view".to_owned());
         self.write_file(&assignment);
@@ -213,7 +230,8 @@ impl World {
 
     fn assignment(&self, dead: Option<usize>) -> Assignment {
         let it = &self.controller;
-        let health = |broker: usize, health| if dead == Some(broker) { Health::Dead } else { health };
+        let health =
+            |broker: usize, health| if dead == Some(broker) { Health::Dead } else { health };
         let brokers = it.beliefs.iter().map(|(broker, known)| AssignedBroker {
             id: (&*self.brokers[*broker].name).into(),
             health: health(*broker, *known),
@@ -239,14 +257,17 @@ impl World {
         self.controller.views += 1;
         let view = model::ViewId(self.controller.views);
         self.lens.define_view(view, assignment);
-        let id = ViewId {
-            epoch: assignment.controller_epoch,
-            version: assignment.assignment_version,
-        };
+        let id =
+            ViewId { epoch: assignment.controller_epoch, version: assignment.assignment_version };
         self.record.fold(99, 6, u64::from(self.controller.views));
         self.record.tell("controller", || describe(assignment));
-        self.controller.file =
-            File { content: Some(content.into()), view: Some(view), id: Some(id) };
+        let file = File {
+            cause: self.controller.cause.take(),
+            content: Some(content.into()),
+            view: Some(view),
+            id: Some(id),
+        };
+        self.controller.previous = std::mem::replace(&mut self.controller.file, file);
         self.controller.damage = None;
         self.show_file();
     }
@@ -264,19 +285,25 @@ impl World {
         }
     }
 
-    /// A broker goes on reading the file as it is now.
-    pub(super) fn begin_lag(&mut self, broker: usize, step: usize) {
+    /// A broker goes on reading the file as it is now, or `back`, as it was before.
+    pub(super) fn begin_lag(&mut self, broker: usize, step: usize, back: bool) {
         let file = match self.controller.damage {
             Some(_) => File::default(),
+            None if back => self.controller.previous.clone(),
             None => self.controller.file_of(broker).clone(),
         };
         self.controller.lagging.insert(broker, (step, file));
+        if broker < self.brokers.len() {
+            self.show_file_to(broker);
+        }
     }
 
     pub(super) fn end_lag(&mut self, broker: usize, step: usize) {
         if self.controller.lagging.get(&broker).is_some_and(|(by, _)| *by == step) {
             self.controller.lagging.remove(&broker);
-            self.show_file_to(broker);
+            if broker < self.brokers.len() {
+                self.show_file_to(broker);
+            }
         }
     }
 
@@ -314,7 +341,12 @@ impl World {
             return file.content.clone().ok_or_else(|| ErrorKind::NotFound.into());
         }
         let content = self.controller.file.content.clone().ok_or(ErrorKind::NotFound)?;
-        let Some((how, step)) = self.controller.damage else { return Ok(content) };
+        let Some((how, step)) = self.controller.damage else {
+            if let Some(cause) = self.controller.file.cause {
+                self.record.effect(cause);
+            }
+            return Ok(content);
+        };
         self.record.effect(step);
         self.record.reach(Milestone::DamagedFileRead);
         match how {

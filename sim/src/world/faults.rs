@@ -1,6 +1,15 @@
 //! What each step begins and ends.
 
-use super::{Event, World, storage::{Failing, SlowVolume, Stop}};
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "each function begins the actions of one part of the world"
+)]
+
+use super::{
+    Event, World,
+    control::Twin,
+    storage::{Failing, SlowVolume, Stop},
+};
 use crate::{
     milestone::Milestone,
     net::Cut,
@@ -97,10 +106,12 @@ impl World {
                     Exit::Graceful => {
                         self.brokers[broker].down_by = Some(step);
                         self.controller.draining.insert(broker);
+                        self.controller.cause = Some(step);
                         let name = self.brokers[broker].name.clone();
                         self.record.tell(&name, || "drains".to_owned());
                         self.after(0, Event::Notice { broker });
-                        self.after(DRAIN, Event::Close { broker });
+                        let incarnation = self.brokers[broker].incarnation;
+                        self.after(DRAIN, Event::Close { broker, incarnation });
                         Some(DRAIN + micros(*down))
                     }
                 }
@@ -135,8 +146,8 @@ impl World {
                 let broker = Self::ordinal(broker);
                 self.controller.flapped.insert(broker, step);
                 if self.exists(broker) {
-                    self.record.effect(step);
                     self.record.reach(Milestone::HealthyBrokerFlapped);
+                    self.controller.cause = Some(step);
                     self.notice(broker);
                 }
                 Some(micros(*duration))
@@ -147,7 +158,7 @@ impl World {
             }
             Action::Entry { group, broker } => {
                 let broker = broker.as_deref().map(Self::ordinal);
-                self.record.effect(step);
+                self.controller.cause = Some(step);
                 self.set_entry(group, broker.filter(|it| self.exists(*it)));
                 None
             }
@@ -159,7 +170,7 @@ impl World {
             }
             Action::Elect { delay } => {
                 self.elect();
-                self.record.effect(step);
+                self.controller.cause = Some(step);
                 self.record.reach(Milestone::ControllerElected);
                 Some(micros(*delay))
             }
@@ -168,8 +179,8 @@ impl World {
                 if self.controller.twin.is_some() || !self.exists(broker) {
                     return None;
                 }
-                self.record.effect(step);
-                self.controller.twin = Some(step);
+                self.controller.twin = Some(Twin { step, has_answered: false });
+                self.controller.cause = Some(step);
                 self.twin_write(Some(broker));
                 self.after(TWIN_WRITES, Event::End { step });
                 Some(TWIN_WRITES + micros(*duration))
@@ -178,8 +189,8 @@ impl World {
                 self.damage_file(*how, step);
                 Some(micros(*duration))
             }
-            Action::Lag { broker, duration } => {
-                self.begin_lag(Self::ordinal(broker), step);
+            Action::Lag { broker, duration, back } => {
+                self.begin_lag(Self::ordinal(broker), step, *back);
                 Some(micros(*duration))
             }
             _ => unreachable!("is no step about the controller"),
@@ -206,7 +217,6 @@ impl World {
             }
             Action::Slow { broker, by, duration } => {
                 self.net.slow.push((Self::ordinal(broker), micros(*by), step));
-                self.record.effect(step);
                 Some(micros(*duration))
             }
             _ => unreachable!("is no step about the network"),
@@ -276,11 +286,10 @@ impl World {
     /// First the true controller answers its twin with the same version, then it prevails with the
     /// next.
     fn end_twin(&mut self, step: usize) -> bool {
-        if self.controller.twin != Some(step) {
+        let Some(twin) = self.controller.twin.as_mut().filter(|twin| twin.step == step) else {
             return true;
-        }
-        if self.record.count_effect(step) == 1 {
-            self.record.effect(step);
+        };
+        if !std::mem::replace(&mut twin.has_answered, true) {
             self.twin_write(None);
             return false;
         }
@@ -291,7 +300,7 @@ impl World {
 
     fn scale(&mut self, to: usize, step: usize) {
         let to = to.max(1);
-        self.record.effect(step);
+        self.controller.cause = Some(step);
         while self.brokers.len() < to {
             self.add_broker(self.brokers.len());
         }
@@ -305,7 +314,8 @@ impl World {
             } else if broker >= to && was_member {
                 self.record.reach(Milestone::ScaledIn);
                 self.after(0, Event::Notice { broker });
-                self.after(FAREWELL, Event::Close { broker });
+                let incarnation = self.brokers[broker].incarnation;
+                self.after(FAREWELL, Event::Close { broker, incarnation });
             }
         }
     }
@@ -360,9 +370,8 @@ impl World {
 
     fn freeze(&mut self, name: &str, micros: u64, step: usize) {
         if let Some(client) = self.client_named(name) {
-            self.record.effect(step);
-            self.record.reach(Milestone::ClientFroze);
             self.clients[client].frozen = self.now + micros;
+            self.clients[client].frozen_by = step;
             let name = self.clients[client].name.clone();
             self.record.tell(&name, || "stops in place".to_owned());
         }

@@ -29,6 +29,8 @@ struct Call {
     conn: ConnId,
     broker: usize,
     abort: Option<AbortHandle>,
+    /// Whether the broker has been stopped in place since.
+    has_slept: bool,
 }
 
 impl World {
@@ -39,12 +41,21 @@ impl World {
             return;
         }
         self.clients[client].armed = u64::MAX;
-        if let Some(until) = self.clients[client].frozen_until(self.now) {
+        if let Some(until) = self.frozen_until(client) {
             self.clients[client].armed = until;
             self.queue.push(until, Event::Wake { client });
             return;
         }
         self.with_client(client, |it, cx| it.wake(cx));
+    }
+
+    /// Until when a client stands still, if it does: then something has to wait for it.
+    fn frozen_until(&mut self, client: usize) -> Option<u64> {
+        let slot = &self.clients[client];
+        let until = slot.frozen_until(self.now)?;
+        self.record.effect(slot.frozen_by);
+        self.record.reach(Milestone::ClientFroze);
+        Some(until)
     }
 
     /// Runs one step of a client, then sends what it has to say and sets its alarm.
@@ -164,9 +175,11 @@ impl World {
         }
         let coordinator = Arc::clone(&up.broker);
         let node = up.node.clone();
-        let is_paused = up.paused_by;
-        if let Some(step) = is_paused {
+        if let Some(step) = up.paused_by {
             self.record.effect(step);
+        }
+        for (_, _, step) in self.net.slow.iter().filter(|it| it.0 == broker) {
+            self.record.effect(*step);
         }
         let local = slot.clock.local(self.now);
         self.record.fold(broker as u64, 1, request ^ (client as u64) << 40);
@@ -175,7 +188,8 @@ impl World {
             let answer = coordinator.call(*body).await;
             coordinator.host().post(Post::Answer(request, answer));
         });
-        let call = Call { conn, broker, abort: Some(task.abort_handle()) };
+        let abort = Some(task.abort_handle());
+        let call = Call { conn, broker, abort, has_slept: false };
         self.wires.calls.insert(request, call);
         self.touched = true;
     }
@@ -213,6 +227,9 @@ impl World {
     /// A broker answers.
     pub(super) fn answered(&mut self, broker: usize, request: u64, response: Response) {
         let Some(call) = self.wires.calls.remove(&request) else { return };
+        if call.has_slept && !response.is_success() {
+            self.record.reach(Milestone::PausedAnswerRefused);
+        }
         let slot = &self.brokers[broker];
         let local = slot.clock.local(self.now);
         self.record.fold(broker as u64, 2, request << 8 ^ crate::lens::verdict_of(&response));
@@ -231,7 +248,7 @@ impl World {
         }
         let Some(it) = self.net.conn(conn).filter(|it| it.is_open) else { return };
         let (client, broker) = (it.client, it.broker);
-        if let Some(until) = self.clients[client].frozen_until(self.now) {
+        if let Some(until) = self.frozen_until(client) {
             self.queue.push(until, Event::Down { conn, request, body });
             return;
         }
@@ -261,7 +278,7 @@ impl World {
         }
         let Some(it) = self.net.conn(conn) else { return };
         let (client, broker) = (it.client, it.broker);
-        if let Some(until) = self.clients[client].frozen_until(self.now) {
+        if let Some(until) = self.frozen_until(client) {
             self.queue.push(until, Event::Lost { conn });
             return;
         }
@@ -307,6 +324,13 @@ impl World {
             self.refuse(*conn);
         }
         conns.len()
+    }
+
+    /// The broker goes on after a pause: what it answers from here on is late.
+    pub(super) fn mark_calls_slept(&mut self, broker: usize) {
+        for call in self.wires.calls.values_mut().filter(|call| call.broker == broker) {
+            call.has_slept = true;
+        }
     }
 
     /// The broker is dead: its calls end with it.

@@ -1,4 +1,10 @@
 //! The simulator from outside.
 
+mod claims;
 mod cli;
+#[path = "../../../tests/support/register.rs"]
+mod register;
+mod reigns;
 mod scenarios;
+mod simulated;
+mod volume;

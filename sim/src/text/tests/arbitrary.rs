@@ -71,6 +71,15 @@ fn declarations() -> impl Strategy<Value = Plan> {
         or_usual(defaults::STAGGER, duration()),
     );
     let clients = [0, 1, 2, 3].map(|number| option::of(clients(number)));
+    let clients = (clients, option::of(period())).prop_map(|(clients, every)| {
+        let mut clients: Vec<_> = clients.into_iter().flatten().collect();
+        let group = clients.iter().find_map(|it| match it {
+            Clients::Group { name, .. } | Clients::Committer { name, .. } => Some(name.clone()),
+            Clients::Reader { .. } | Clients::OneShot { .. } | Clients::Admin { .. } => None,
+        });
+        clients.extend(group.zip(every).map(|(name, every)| Clients::Reader { name, every }));
+        clients
+    });
     (claim, numbers, times, [(); 3].map(|()| 1_u32..100), clients).prop_map(
         |(claim, (seed, brokers, drift_ppm), (network, volume, stagger), partitions, clients)| {
             let topics = TOPICS.into_iter().zip(partitions);
@@ -85,7 +94,7 @@ fn declarations() -> impl Strategy<Value = Plan> {
                 topics: topics
                     .map(|(name, partitions)| Topic { name: name.to_owned(), partitions })
                     .collect(),
-                clients: clients.into_iter().flatten().collect(),
+                clients,
                 steps: Vec::new(),
             }
         },
@@ -212,7 +221,11 @@ fn control(brokers: u32) -> impl Strategy<Value = Action> {
         duration().prop_map(|delay| Action::Elect { delay }),
         (broker(), duration()).prop_map(|(broker, duration)| Action::Twin { broker, duration }),
         (damage, duration()).prop_map(|(how, duration)| Action::Damage { how, duration }),
-        (broker(), duration()).prop_map(|(broker, duration)| Action::Lag { broker, duration }),
+        (broker(), duration(), any::<bool>()).prop_map(|(broker, duration, back)| Action::Lag {
+            broker,
+            duration,
+            back,
+        }),
     ]
 }
 

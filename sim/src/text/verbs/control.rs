@@ -73,12 +73,13 @@ pub(super) const VERBS: &[Verb] = &[
     },
     Verb {
         name: "lag",
-        usage: "lag BROKER for=DURATION [at=TIME]",
-        about: "What a broker reads of `assignment.json` stays as it was.",
-        example: "lag kaas-1 for=5s",
+        usage: "lag BROKER [back=yes|no] for=DURATION [at=TIME]",
+        about: "What a broker reads of `assignment.json` stays as it was, or goes back by one view.",
+        example: "lag kaas-1 back=yes for=5s",
         read: Read::Step(|line, draft| {
             let broker = draft.broker(line.name()?)?;
-            Ok(Action::Lag { broker, duration: line.needed("for")? })
+            let back = line.or("back", false)?;
+            Ok(Action::Lag { broker, duration: line.needed("for")?, back })
         }),
     },
 ];

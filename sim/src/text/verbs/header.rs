@@ -127,7 +127,7 @@ pub(super) const VERBS: &[Verb] = &[
     Verb {
         name: "reader",
         usage: "reader GROUP every=DURATION",
-        about: "One client that reads a group's offsets and stays with the broker it found, `GROUP~`.",
+        about: "One client, `GROUP~`, that reads offsets and stays with the broker it found.",
         example: "reader billing every=200ms",
         read: Read::Declaration(|line, draft| {
             let Period(every) = line.needed("every")?;

@@ -1,70 +1,17 @@
 //! The simulated volume does what the real one does: they pass the same checks, and whatever one
 //! broker does to both of them comes to the same.
 
-use std::{
-    io::{self, ErrorKind},
-    sync::Mutex,
-};
+use std::io::ErrorKind;
 
 use futures_lite::future::block_on;
 use kaas_coordinator::{ports::Volume, volume::PosixVolume};
 use proptest::{collection::vec, prelude::*, sample::select};
 use sim::volume::{Op, Reply, SharedVolume};
 
-#[path = "../../tests/support/volume_conformance.rs"]
+use crate::simulated::Simulated;
+
+#[path = "../../../tests/support/volume_conformance.rs"]
 mod volume_conformance;
-
-/// The simulated volume as one broker sees it, without latency.
-#[derive(Default)]
-struct Simulated(Mutex<SharedVolume>);
-
-impl Simulated {
-    fn apply(&self, op: &Op) -> io::Result<Reply> {
-        self.0.lock().unwrap().apply(0, op)
-    }
-}
-
-impl Volume for Simulated {
-    async fn read(&self, path: &str) -> io::Result<Vec<u8>> {
-        self.apply(&Op::Read(path.into())).map(Reply::content)
-    }
-
-    async fn write(&self, path: &str, content: Vec<u8>) -> io::Result<()> {
-        self.apply(&Op::Write(path.into(), content)).map(|_| ())
-    }
-
-    async fn sync(&self, path: &str) -> io::Result<()> {
-        self.apply(&Op::Sync(path.into())).map(|_| ())
-    }
-
-    async fn sync_dir(&self, path: &str) -> io::Result<()> {
-        self.apply(&Op::SyncDir(path.into())).map(|_| ())
-    }
-
-    async fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.apply(&Op::Rename(from.into(), to.into())).map(|_| ())
-    }
-
-    async fn create_dir(&self, path: &str) -> io::Result<()> {
-        self.apply(&Op::CreateDir(path.into())).map(|_| ())
-    }
-
-    async fn remove_file(&self, path: &str) -> io::Result<()> {
-        self.apply(&Op::RemoveFile(path.into())).map(|_| ())
-    }
-
-    async fn remove_dir(&self, path: &str) -> io::Result<()> {
-        self.apply(&Op::RemoveDir(path.into())).map(|_| ())
-    }
-
-    async fn list(&self, path: &str) -> io::Result<Vec<String>> {
-        self.apply(&Op::List(path.into())).map(Reply::names)
-    }
-
-    async fn exists(&self, path: &str) -> io::Result<bool> {
-        self.apply(&Op::Exists(path.into())).map(Reply::flag)
-    }
-}
 
 #[test]
 fn the_simulated_volume_conforms() {
@@ -137,7 +84,7 @@ proptest! {
         let dir = tempfile::TempDir::new().unwrap();
         let (real, simulated) = (PosixVolume::new(dir.path()), Simulated::default());
         for (number, op) in ops.iter().enumerate() {
-            if !is_defined(&simulated.0.lock().unwrap(), op) {
+            if !is_defined(&simulated.state(), op) {
                 continue;
             }
             let (expected, actual) =
