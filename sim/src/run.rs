@@ -51,7 +51,7 @@ pub fn run(plan: &Plan, told: bool) -> (Outcome, Option<String>) {
         reason: stuck.map(|it| format!("{} {}", it.who, it.why)),
         undecided: report.undecided,
     };
-    let text = record.trace().map(Trace::render);
+    let text = record.trace().map(|it| it.render(&outcome));
     (outcome, text)
 }
 

@@ -13,6 +13,7 @@ use super::{Consumer, Phase};
 use crate::{
     client::{BACKOFF, Cx, decode_names},
     milestone::Milestone,
+    trace,
 };
 
 impl Consumer {
@@ -22,10 +23,6 @@ impl Consumer {
                 self.member_id = it.member_id.clone();
                 self.generation = it.generation;
                 self.heartbeat_at = cx.now + self.settings.heartbeat;
-                cx.record.tell(cx.name, || {
-                    let role = if it.leader == it.member_id { " as leader" } else { "" };
-                    format!("joined generation {}{role}", it.generation)
-                });
                 self.sync(cx, it);
             }
             ErrorCode::MemberIdRequired => {
@@ -33,17 +30,14 @@ impl Consumer {
                 self.rejoin(cx, 0);
             }
             ErrorCode::UnknownMemberId => {
-                self.refused(cx, "join", it.error);
                 self.forget_member();
                 self.rejoin(cx, BACKOFF);
             }
             ErrorCode::NotCoordinator | ErrorCode::CoordinatorNotAvailable => {
-                self.refused(cx, "join", it.error);
                 self.rpc.forget_coordinator(cx);
                 self.rejoin(cx, 0);
             }
             ErrorCode::CoordinatorLoadInProgress | ErrorCode::RebalanceInProgress => {
-                self.refused(cx, "join", it.error);
                 self.rejoin(cx, BACKOFF);
             }
             fatal => self.fail(cx, fatal),
@@ -54,20 +48,16 @@ impl Consumer {
         match it.error {
             ErrorCode::None => {
                 let names = decode_names(&it.assignment);
-                cx.record.tell(cx.name, || match &names[..] {
-                    [] => "assigned nothing".to_owned(),
-                    names => format!("assigned {}", names.join(" ")),
-                });
+                if names.is_empty() {
+                    cx.record.tell(cx.name, || "assigned nothing".to_owned());
+                }
                 let parse = |name: &str| TopicPartition::parse(name).expect("a partition's name");
                 self.owned = names.into_iter().map(|name| (parse(name), 0)).collect();
                 self.phase = if self.owned.is_empty() { Phase::Consuming } else { Phase::Fetching };
                 self.fetch_at = cx.now;
                 self.commit_at = cx.now + self.settings.commit_every;
             }
-            error => {
-                self.refused(cx, "sync", error);
-                self.told_to_rejoin(cx, error);
-            }
+            error => self.told_to_rejoin(cx, error),
         }
     }
 
@@ -76,7 +66,6 @@ impl Consumer {
             ErrorCode::None => {}
             ErrorCode::RebalanceInProgress if self.phase == Phase::Syncing => {}
             error => {
-                self.refused(cx, "heartbeat", error);
                 if error == ErrorCode::RebalanceInProgress && cx.may() {
                     // Some applications commit once more before they give up their partitions.
                     cx.record.reach(Milestone::CommitBeforeRejoin);
@@ -99,18 +88,13 @@ impl Consumer {
             ErrorCode::NotCoordinator
             | ErrorCode::CoordinatorNotAvailable
             | ErrorCode::RequestTimedOut => {
-                self.refused(cx, "commit", error);
                 self.rpc.forget_coordinator(cx);
                 self.commit_at = cx.now + BACKOFF;
             }
             ErrorCode::CoordinatorLoadInProgress => {
-                self.refused(cx, "commit", error);
                 self.commit_at = cx.now + BACKOFF;
             }
-            error => {
-                self.refused(cx, "commit", error);
-                self.told_to_rejoin(cx, error);
-            }
+            error => self.told_to_rejoin(cx, error),
         }
     }
 
@@ -125,6 +109,8 @@ impl Consumer {
                     *position = fetched.offset.max(0);
                 }
                 self.phase = Phase::Consuming;
+                let owned = self.owned.iter().map(|(it, at)| (it, *at));
+                cx.record.tell(cx.name, || format!("consumes {}", trace::positions(owned, "from")));
             }
             Some(ErrorCode::NotCoordinator | ErrorCode::CoordinatorNotAvailable) => {
                 self.rpc.forget_coordinator(cx);
@@ -162,9 +148,5 @@ impl Consumer {
         self.rejoin(cx, 0);
         self.join_at = u64::MAX;
         self.phase = Phase::Failed(error);
-    }
-
-    pub(super) fn refused(&self, cx: &mut Cx<'_>, what: &'static str, error: ErrorCode) {
-        cx.record.tell(cx.name, || format!("{what} refused: {error}"));
     }
 }
