@@ -1,4 +1,5 @@
 //! What a broker's notes mean, in the trace's words: short, and as a user of the cluster sees it.
+#![expect(clippy::wildcard_enum_match_arm, reason = "what has no words is not told")]
 
 use kaas_coordinator::{
     api::{ErrorCode, Response},

@@ -109,7 +109,7 @@ impl Consumer {
                     *position = fetched.offset.max(0);
                 }
                 self.phase = Phase::Consuming;
-                let owned = self.owned.iter().map(|(it, position)| (it, *position));
+                let owned = self.owned.iter().map(|(it, at)| (it, *at));
                 cx.record.tell(cx.name, || format!("consumes {}", trace::positions(owned, "from")));
             }
             Some(ErrorCode::NotCoordinator | ErrorCode::CoordinatorNotAvailable) => {
