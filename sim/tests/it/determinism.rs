@@ -60,10 +60,10 @@ fn a_kind_of_fault_more_moves_no_fault_of_another() {
     let mut shared = 0;
     for seed in 0..300 {
         let (ordinary, mut storm) = (plan_of(seed, "ordinary"), plan_of(seed, "storm"));
-        assert_eq!(Plan { steps: Vec::new(), claim: storm.claim.clone(), ..ordinary.clone() }, Plan {
-            steps: Vec::new(),
-            ..storm.clone()
-        });
+        assert_eq!(
+            Plan { steps: Vec::new(), claim: storm.claim.clone(), ..ordinary.clone() },
+            Plan { steps: Vec::new(), ..storm.clone() }
+        );
         for step in &ordinary.steps {
             let same = storm.steps.iter().position(|it| it == step);
             let same = same.unwrap_or_else(|| panic!("seed {seed}: the storm lacks {step}"));
