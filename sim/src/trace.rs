@@ -50,23 +50,26 @@ struct Section {
     took: Option<u64>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug)]
 struct Line {
     millis: u64,
     who: String,
     what: String,
-    weight: Weight,
+    kind: Kind,
 }
 
-/// Whether a line must be there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Weight {
-    /// It must.
-    Full,
-    /// Not if the same moment tells more about who it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A step with a time of its own.
+    Step,
+    /// What is always told.
+    Event,
+    /// A client was refused, or not answered.
+    Refusal,
+    /// What is told unless the same moment tells more of the same place.
     Slight,
     /// What came later made it superfluous.
-    None,
+    Moot,
 }
 
 impl Trace {
@@ -84,20 +87,20 @@ impl Trace {
 
     /// Something happened.
     pub fn tell(&mut self, now: u64, who: &str, what: String) {
-        self.push(now, who, what, Weight::Full);
+        self.push(now, who, what, Kind::Event);
     }
 
-    fn push(&mut self, now: u64, who: &str, what: String, weight: Weight) {
+    fn push(&mut self, now: u64, who: &str, what: String, kind: Kind) {
         let section = self.sections.last_mut().expect("there is always a section");
         let millis = to_millis(now - section.began);
-        section.lines.push(Line { millis, who: who.to_owned(), what, weight });
+        section.lines.push(Line { millis, who: who.to_owned(), what, kind });
     }
 
     /// A step begins: one in the script's order has a section of its own.
     pub fn enter(&mut self, now: u64, step: usize) {
         if self.plan.steps[step].at.is_some() {
             let action = self.plan.steps[step].action.clone();
-            self.tell(now, "plan", Step { at: None, action }.to_string());
+            self.push(now, "plan", Step { at: None, action }.to_string(), Kind::Step);
             return;
         }
         self.begin_section(now, step);
@@ -145,7 +148,11 @@ impl Trace {
         let (client, broker) = ends;
         if let Some((what, error)) = words::refusal(response) {
             self.well.remove(client);
-            self.tell(now, client, format!("{what} refused by {broker}: {error}"));
+            let what = match response {
+                Response::FindCoordinator(_) => format!("finds no coordinator: {error}"),
+                _ => format!("{what} refused by {broker}: {error}"),
+            };
+            self.push(now, client, what, Kind::Refusal);
         } else if is_single && let Some(what) = words::success(response, broker) {
             let kind = mem::discriminant(response);
             let well = self.well.entry(client.to_owned()).or_default();
@@ -160,7 +167,7 @@ impl Trace {
     /// A client waits for an answer no more.
     pub fn unanswered(&mut self, now: u64, client: &str, what: &str) {
         self.well.remove(client);
-        self.tell(now, client, format!("{what} unanswered"));
+        self.push(now, client, format!("{what} unanswered"), Kind::Refusal);
     }
 
     /// A broker wrote a note.
@@ -168,10 +175,10 @@ impl Trace {
         let Some((group, what)) = words::of(note) else { return };
         let Some(group) = group else { return self.tell(now, broker, what) };
         let who = format!("{group}@{broker}");
-        let mut weight = Weight::Full;
+        let mut kind = Kind::Event;
         match note {
             Note::Loaded { .. } => self.count(group.as_str(), "moves"),
-            Note::State { state: "Dead", .. } => weight = Weight::Slight,
+            Note::State { state: "Dead", .. } => kind = Kind::Slight,
             Note::State { state: "CompletingRebalance", .. } => {
                 let section = self.sections.len() - 1;
                 self.begun.insert(who.clone(), (section, self.sections[section].lines.len()));
@@ -179,12 +186,12 @@ impl Trace {
             Note::State { state, .. } => {
                 let begun = self.begun.remove(&who).filter(|_| *state == "Stable");
                 if let Some((section, line)) = begun {
-                    self.sections[section].lines[line].weight = Weight::None;
+                    self.sections[section].lines[line].kind = Kind::Moot;
                 }
             }
             _ => {}
         }
-        self.push(now, &who, what, weight);
+        self.push(now, &who, what, kind);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use super::{COLUMNS, Line, Section, Trace, Weight};
+use super::{COLUMNS, Kind, Line, Section, Trace};
 use crate::{outcome::Outcome, plan::Action};
 
 /// How wide a line may be.
@@ -27,21 +27,22 @@ impl Trace {
     pub fn render(&self, outcome: &Outcome) -> String {
         let mut text = String::new();
         for section in &self.sections {
-            if section.step.is_none() && section.lines.is_empty() {
-                continue;
-            }
-            let title = match section.step {
+            let body = self.body(section);
+            let title = match section.step.map(|it| self.plan.steps.get(it)) {
+                // Before the first step and behind the last one only what happened is told.
+                None | Some(None) if body.is_empty() => continue,
                 None => "start".to_owned(),
-                Some(step) if step == self.plan.steps.len() => "settle".to_owned(),
-                Some(step) => self.plan.steps[step].to_string(),
+                Some(None) => "settle".to_owned(),
+                Some(Some(step)) => step.to_string(),
             };
             push_line(&mut text, &title);
-            for it in told(&section.lines) {
-                push_line(&mut text, &it.to_text());
+            // A step under which nothing happened stands together with the next.
+            if !body.is_empty() {
+                text.push_str(&body);
+                text.push('\n');
             }
-            if let Some(took) = self.waited(section) {
-                push_line(&mut text, &format!("{:>9}  {took}", "ok"));
-            }
+        }
+        if !text.ends_with("\n\n") {
             text.push('\n');
         }
         self.push_counts(&mut text);
@@ -49,17 +50,19 @@ impl Trace {
         text
     }
 
-    /// How long a section waited for stability, if that is what it did.
-    fn waited(&self, section: &Section) -> Option<String> {
-        let is_stable = |step: usize| {
-            let step = self.plan.steps.get(step);
-            step.is_some_and(|it| matches!(it.action, Action::Stable { .. }))
-        };
-        section.step.filter(|it| is_stable(*it))?;
-        Some(match section.took? {
-            0 => "already".to_owned(),
-            took => format!("after {took}ms"),
-        })
+    fn body(&self, section: &Section) -> String {
+        let mut text = String::new();
+        for it in told(&section.lines) {
+            push_line(&mut text, &it.to_text());
+        }
+        let step = section.step.and_then(|it| self.plan.steps.get(it));
+        let is_stable = step.is_some_and(|it| matches!(it.action, Action::Stable { .. }));
+        match section.took.filter(|_| is_stable) {
+            None => {}
+            Some(0) => push_line(&mut text, "       ok  already"),
+            Some(took) => push_line(&mut text, &format!("       ok  after {took}ms")),
+        }
+        text
     }
 
     fn push_counts(&self, text: &mut String) {
@@ -89,26 +92,32 @@ impl Told {
     }
 }
 
-/// What is told of a section: a run of equal lines of one place once, and what is the same in several
-/// places at once in one line.
+/// What is told of a section, in order: equal lines of one place as one, and what is the same in
+/// several places at once too.
 fn told(lines: &[Line]) -> Vec<Told> {
-    let mut lines: Vec<&Line> = lines.iter().filter(|it| it.weight != Weight::None).collect();
-    lines.sort();
+    let mut lines: Vec<&Line> = lines.iter().filter(|it| it.kind != Kind::Moot).collect();
+    // What happened in one place stays in the order in which it happened.
+    lines.sort_by_key(|it| (it.millis, it.kind != Kind::Step, &it.who));
     let is_alone = |line: &Line| {
         let same = lines.iter().filter(|it| (it.millis, &it.who) == (line.millis, &line.who));
         same.count() == 1
     };
-    let lines = lines.iter().filter(|it| it.weight == Weight::Full || is_alone(it));
+    let lines = lines.iter().filter(|it| it.kind != Kind::Slight || is_alone(it));
     let mut all: Vec<Told> = Vec::new();
-    let mut last: BTreeMap<&str, usize> = BTreeMap::new();
-    for Line { millis, who, what, .. } in lines {
-        let same = last.get(&**who).map(|at| &mut all[*at]).filter(|it| it.what == *what);
-        if let Some(same) = same {
-            same.times += 1;
-            same.until = *millis;
+    // By place, the lines that may happen again: the last one, or all refusals since anything else.
+    let mut open: BTreeMap<&str, (Kind, Vec<usize>)> = BTreeMap::new();
+    for Line { millis, who, what, kind } in lines {
+        let (last, open) = open.entry(who).or_insert((*kind, Vec::new()));
+        if let Some(same) = open.iter().copied().find(|at| all[*at].what == *what) {
+            all[same].times += 1;
+            all[same].until = *millis;
             continue;
         }
-        last.insert(who, all.len());
+        if (*last, *kind) != (Kind::Refusal, Kind::Refusal) {
+            open.clear();
+        }
+        *last = *kind;
+        open.push(all.len());
         let (who, what) = (who.clone(), what.clone());
         all.push(Told { millis: *millis, who, what, times: 1, until: *millis });
     }
@@ -135,7 +144,7 @@ fn merge(all: Vec<Told>) -> Vec<Told> {
 /// What the run came to: how often each promise was checked, and what was reached.
 fn push_tail(text: &mut String, outcome: &Outcome) {
     let is_broken = |name: &str| outcome.findings.iter().any(|it| it.promise == name);
-    let checked = outcome.checked.iter();
+    let checked = outcome.checked.iter().filter(|it| *it.1 > 0);
     let (broke, kept): (Vec<_>, Vec<_>) = checked.partition(|it| is_broken(it.0));
     let reached = outcome.milestones.iter().filter(|it| *it.1 > 0);
     push_figures(text, "broke", broke);

@@ -175,6 +175,7 @@ impl World {
         let plan = Arc::clone(&self.plan);
         for group in plan.groups().iter() {
             if self.lens.is_rotten(group) {
+                self.tell_of_rot(group);
                 continue;
             }
             let pending = self.unstable(std::slice::from_ref(group)).map(|it| it.why);

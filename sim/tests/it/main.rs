@@ -5,5 +5,6 @@ mod cli;
 #[path = "../../../tests/support/register.rs"]
 mod register;
 mod reigns;
+mod scenarios;
 mod simulated;
 mod volume;
