@@ -129,7 +129,9 @@ impl OffsetFile {
     pub fn to_json(&self, group: &GroupId) -> Vec<u8> {
         let keys = self.offsets.keys().map(TopicPartition::to_string).collect();
         let envelope = Envelope { group, file: self, keys };
-        serde_json::to_vec(&envelope).expect("text keys and plain values")
+        let mut text = Vec::with_capacity(256 + 128 * self.offsets.len());
+        serde_json::to_writer(&mut text, &envelope).expect("text keys and plain values");
+        text
     }
 }
 
