@@ -42,6 +42,7 @@ scenarios! {
     cold_commit_after_failover
     deposed_controller
     fenced_zombie
+    lagging_owner
     paused_owner_wakes
     regain_after_loss
     rolling_restart
