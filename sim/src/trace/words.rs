@@ -58,7 +58,7 @@ fn state_in_words(state: &str, generation: i32, members: usize) -> String {
         "CompletingRebalance" => format!("generation {generation} begins, {members}"),
         "Stable" => format!("Stable in generation {generation}, {members}"),
         "Empty" => format!("Empty after generation {generation}"),
-        "Dead" => "forgets the group".to_owned(),
+        "Dead" => "lets the group go".to_owned(),
         other => other.to_owned(),
     }
 }

@@ -2,6 +2,8 @@
 
 mod claims;
 mod cli;
+mod determinism;
+mod madsim;
 #[path = "../../../tests/support/register.rs"]
 mod register;
 mod reigns;

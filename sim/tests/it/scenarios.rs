@@ -3,7 +3,11 @@
 //! `scenarios/x.scn` is a story, `snapshots/x.snap` is what happened. A snapshot must not depend on
 //! the seed: otherwise every change would rewrite every snapshot, and people would stop reading them.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use sim::{
     outcome::{Outcome, Verdict},
@@ -122,8 +126,10 @@ fn every_claim_is_a_title_and_a_few_lines() {
 
 /// The names of the files of a kind in a directory of the repository.
 fn stems(directory: &str, extension: &str) -> BTreeSet<String> {
-    let entries = fs::read_dir(in_repository(directory)).unwrap();
-    let names = entries.map(|it| it.unwrap().file_name().into_string().unwrap());
+    let entries =
+        fs::read_dir(in_repository(directory)).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let entries = entries.unwrap_or_else(|error| panic!("{directory}/: {error}"));
+    let names = entries.iter().map(|it| it.file_name().to_string_lossy().into_owned());
     let stem = |name: String| {
         let stem = name.strip_suffix(extension).and_then(|it| it.strip_suffix('.'));
         stem.unwrap_or_else(|| panic!("{directory}/{name} does not belong there")).to_owned()
@@ -131,6 +137,6 @@ fn stems(directory: &str, extension: &str) -> BTreeSet<String> {
     names.map(stem).collect()
 }
 
-fn in_repository(path: &str) -> std::path::PathBuf {
+fn in_repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
