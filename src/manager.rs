@@ -27,7 +27,7 @@ use crate::{
     assignment::SharedView,
     config::Config,
     coordinator::{Coordinator, Offer},
-    group::{Context, Group, Reply, Ticket},
+    group::{Context, Group, Inspection, Reply, Ticket},
     group_takeover::lost,
     ids::{BrokerId, GroupId},
     note::Note,
@@ -267,6 +267,11 @@ impl Manager {
     pub(crate) fn census(&self, now: Instant) -> Vec<(GroupId, bool, Duration)> {
         let held = self.entries.values();
         held.map(|it| (it.id.clone(), !it.is_idle(), now.since(it.used_at))).collect()
+    }
+
+    /// A group in memory; `None` if, as far as is known here, there is no such group.
+    pub(crate) fn inspect(&self, group: &GroupId) -> Option<Inspection> {
+        self.entries.get(group)?.group.as_ref().map(Group::inspect)
     }
 
     fn with_serial(

@@ -105,7 +105,7 @@ impl Manager {
     }
 
     /// Looks for offsets to expire, in memory and on the volume.
-    fn retention(&mut self, turn: &Turn<'_>) {
+    pub(crate) fn retention(&mut self, turn: &Turn<'_>) {
         if !self.core.coordinator.is_fresh(turn.now) {
             return;
         }
