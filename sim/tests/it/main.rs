@@ -2,6 +2,7 @@
 
 mod claims;
 mod cli;
+mod conformance;
 #[path = "../../../tests/support/register.rs"]
 mod register;
 mod reigns;
