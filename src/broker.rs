@@ -20,7 +20,7 @@ use crate::{
     api::{ErrorCode, Request, Response},
     assignment::ViewId,
     config::Config,
-    group::Ticket,
+    group::{Inspection, Ticket},
     ids::{BrokerId, GroupId},
     manager::{Job, Manager, Turn, perform},
     note::Note,
@@ -232,6 +232,17 @@ impl<H: Host> Broker<H> {
             refused_views: coordinator.refused(),
             held: held.map(|(group, in_use, idle)| Held { group, in_use, idle }).collect(),
         }
+    }
+
+    /// A group in memory, for metrics; `None` if, as far as is known here, there is no such group.
+    pub fn inspect(&self, group: &GroupId) -> Option<Inspection> {
+        self.lock().manager.inspect(group)
+    }
+
+    /// Looks for offsets that have outlived their retention now, and not only when
+    /// `retention_check_interval` has passed.
+    pub fn expire_offsets(&self) {
+        self.step(|state, turn| state.manager.retention(turn));
     }
 
     /// One step of the manager; `run` is woken if there is something new for it.

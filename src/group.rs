@@ -17,7 +17,7 @@
 //! | `leave.rs` | LeaveGroup and every other way a member goes |
 //! | `close.rs` | the end of a connection, of ownership, of the group |
 //! | `commit.rs` | who may commit offsets |
-//! | `describe.rs` | ListGroups and DescribeGroups |
+//! | `describe.rs` | ListGroups, DescribeGroups, metrics |
 //! | `roster.rs`, `member.rs` | the members, in the order of joining |
 //! | `pending.rs` | member ids given out and not yet used (KIP-394) |
 //! | `alarms.rs` | when to look at whom |
@@ -68,6 +68,7 @@ mod roster;
 mod subscription;
 mod sync;
 
+pub use describe::Inspection;
 pub use join::refusal_if_absent;
 pub use sync::refusal_before_gate;
 

@@ -27,7 +27,7 @@ use crate::{
     assignment::SharedView,
     config::Config,
     coordinator::{Coordinator, Offer},
-    group::{Context, Group, Reply, Ticket},
+    group::{Context, Group, Inspection, Reply, Ticket},
     group_takeover::lost,
     ids::{BrokerId, GroupId},
     note::Note,
@@ -117,14 +117,6 @@ impl Manager {
     /// Takes a request about at most one group. Its answer goes to the outbox under `ticket`, now or
     /// later.
     pub(crate) fn submit(&mut self, turn: &Turn<'_>, ticket: Ticket, request: Request) {
-        if self.core.poll.is_closing {
-            let error = match request.group() {
-                Some(_) => ErrorCode::NotCoordinator,
-                None => ErrorCode::CoordinatorNotAvailable,
-            };
-            self.core.outbox.push((ticket, request.refused(error)));
-            return;
-        }
         if let Request::ListGroups { states } = &request {
             self.list(turn, ticket, states.clone());
             return;
@@ -172,6 +164,9 @@ impl Manager {
         }
         if needs_id && group.is_empty() {
             return Some(ErrorCode::InvalidGroupId);
+        }
+        if self.core.poll.is_closing {
+            return Some(ErrorCode::CoordinatorNotAvailable);
         }
         (!self.core.coordinator.serves(turn.now, group)).then_some(ErrorCode::NotCoordinator)
     }
@@ -244,8 +239,8 @@ impl Manager {
         }
     }
 
-    /// Gives up everything: the process is about to exit. Whoever waits or comes is refused; what is
-    /// left to do are the jobs.
+    /// Gives up everything: the process is about to exit. Whoever waits is told that this is not the
+    /// coordinator any more, whoever comes that it is not available; what is left to do are the jobs.
     pub(crate) fn close(&mut self, turn: &Turn<'_>) {
         self.core.poll.is_closing = true;
         for ticket in std::mem::take(&mut self.core.poll.listing) {
@@ -267,6 +262,11 @@ impl Manager {
     pub(crate) fn census(&self, now: Instant) -> Vec<(GroupId, bool, Duration)> {
         let held = self.entries.values();
         held.map(|it| (it.id.clone(), !it.is_idle(), now.since(it.used_at))).collect()
+    }
+
+    /// A group in memory; `None` if, as far as is known here, there is no such group.
+    pub(crate) fn inspect(&self, group: &GroupId) -> Option<Inspection> {
+        self.entries.get(group)?.group.as_ref().map(Group::inspect)
     }
 
     fn with_serial(

@@ -9,6 +9,7 @@
 
 mod args;
 mod attempt;
+mod conformance;
 mod determinism;
 mod evidence;
 mod exit;
@@ -82,6 +83,7 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Result<Exit, Halt> 
         Command::Run(args) => run::command(args, console),
         Command::Replay(args) => replay::command(args, console),
         Command::Determinism(args) => determinism::command(args, console),
+        Command::Conformance(args) => conformance::command(args, console),
         Command::Promises => words::promises(console),
         Command::Verbs => words::verbs(console),
         Command::Milestones => words::milestones(console),

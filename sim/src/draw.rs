@@ -105,7 +105,7 @@ fn draw_clients(plan: &mut Plan, stream: &mut Stream) {
         });
     }
     for group in plan.groups().iter() {
-        if stream.percent(40) {
+        if stream.percent(60) {
             let every = millis(stream.between(50, 500));
             plan.clients.push(Clients::Reader { name: group.clone(), every });
         }

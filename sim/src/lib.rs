@@ -9,6 +9,7 @@ pub mod bench;
 pub mod cli;
 pub mod client;
 pub mod config;
+pub mod conformance;
 pub mod draw;
 pub mod hub;
 pub mod lens;

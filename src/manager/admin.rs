@@ -44,7 +44,7 @@ impl Manager {
 
     /// ListGroups: what is in memory and what is only on the volume.
     pub(super) fn list(&mut self, turn: &Turn<'_>, ticket: Ticket, states: Vec<Arc<str>>) {
-        if !self.core.coordinator.is_fresh(turn.now) {
+        if self.core.poll.is_closing || !self.core.coordinator.is_fresh(turn.now) {
             self.core.refuse_listing(ticket);
             return;
         }

@@ -152,8 +152,9 @@ impl Entry {
         let Store::Ready { file, .. } = &mut self.store else {
             unreachable!("only under a claim is anything written")
         };
-        *file = writing.next;
-        let holds_nothing = file.is_empty();
+        let holds_nothing = writing.next.is_empty();
+        // Without offsets there is no file, so nothing that stood in it is to be remembered.
+        *file = if holds_nothing { OffsetFile::default() } else { writing.next };
         let mut removes_group = false;
         for change in writing.changes {
             removes_group |= match change.what {
@@ -166,6 +167,15 @@ impl Entry {
             self.vanish(core, turn);
         }
         self.write_next(core, turn);
+    }
+
+    /// A group that is Empty and holds nothing has nothing to tell: the retention task ends it, and
+    /// with it the member ids that nobody has come back with, as in Kafka.
+    pub(super) fn vanish_if_useless(&mut self, core: &mut Core, turn: &Turn<'_>) {
+        let holds_nothing = matches!(&self.store, Store::Ready { file, .. } if file.is_empty());
+        if holds_nothing && self.writing.is_none() && self.queue.is_empty() {
+            self.vanish(core, turn);
+        }
     }
 
     /// A group without members and offsets is no group. One that got members while its deletion was

@@ -104,14 +104,17 @@ impl Manager {
         }
     }
 
-    /// Looks for offsets to expire, in memory and on the volume.
-    fn retention(&mut self, turn: &Turn<'_>) {
+    /// Looks for offsets to expire, in memory and on the volume, and for groups that hold nothing.
+    pub(crate) fn retention(&mut self, turn: &Turn<'_>) {
         if !self.core.coordinator.is_fresh(turn.now) {
             return;
         }
         let groups: Vec<_> = self.entries.keys().cloned().collect();
         for group in groups {
-            self.with_entry(&group, turn, |entry, core| entry.expire(core, turn));
+            self.with_entry(&group, turn, |entry, core| {
+                entry.expire(core, turn);
+                entry.vanish_if_useless(core, turn);
+            });
         }
         self.core.jobs.push(Job::FindOverdue {
             wanted: self.core.wanted(),

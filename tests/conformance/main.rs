@@ -3,8 +3,8 @@
 //! Both files under `tests/data` describe themselves in their heads. The cases state one rule each;
 //! the traces are random requests with everything Kafka 3.7.1 answered, late answers included, and
 //! the group's state after each step. `coordinator.rs` is the least that a group needs around it:
-//! a map of groups and a plain store of offsets. What needs more is skipped by a rule that looks at
-//! the steps, never by name, and is tried elsewhere on the whole coordinator.
+//! a map of groups and a plain store of offsets, transactional ones too. What needs more is skipped by
+//! a rule that looks at the steps, never by name, and is tried on whole brokers by the simulator.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +12,7 @@ use serde_json::Value;
 
 mod coordinator;
 mod driver;
+#[path = "../../sim/src/conformance/matching.rs"]
 mod matching;
 mod offsets;
 mod requests;

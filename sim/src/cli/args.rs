@@ -38,6 +38,8 @@ pub(super) enum Command {
     Replay(ReplayArgs),
     /// Runs each seed in two processes, one of them told, and compares
     Determinism(DeterminismArgs),
+    /// Runs recorded behaviour of Kafka against the production coordinator
+    Conformance(ConformanceArgs),
     /// What a cluster promises
     Promises,
     /// The words of a scenario
@@ -119,6 +121,13 @@ pub(super) struct DeterminismArgs {
     pub(super) jobs: Option<NonZeroUsize>,
     #[command(flatten)]
     pub(super) profile: Profile,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ConformanceArgs {
+    /// Cases (.json) or traces (.jsonl)
+    #[arg(value_name = "FILE", required = true)]
+    pub(super) files: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -2,6 +2,7 @@
 
 mod claims;
 mod cli;
+mod conformance;
 mod determinism;
 mod madsim;
 #[path = "../../../tests/support/register.rs"]
