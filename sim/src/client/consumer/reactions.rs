@@ -103,9 +103,12 @@ impl Consumer {
         let error = if it.error.is_none() { errors.next() } else { Some(it.error) };
         match error {
             None => {
-                for fetched in &it.partitions {
-                    let owned = self.owned.iter_mut().find(|it| it.0 == fetched.partition);
-                    let (_, position) = owned.expect("only what it owns is fetched");
+                let asked = it.partitions.iter().map(|it| &it.partition);
+                if !asked.eq(self.owned.iter().map(|(partition, _)| partition)) {
+                    // It was asked under an assignment that is over; this one's fetch is to come.
+                    return;
+                }
+                for ((_, position), fetched) in self.owned.iter_mut().zip(&it.partitions) {
                     *position = fetched.offset.max(0);
                 }
                 self.phase = Phase::Consuming;
