@@ -3,6 +3,7 @@
 mod claims;
 mod cli;
 mod conformance;
+mod lockstep;
 #[path = "../../../tests/support/register.rs"]
 mod register;
 mod reigns;
