@@ -60,28 +60,26 @@ impl Pair {
     /// Does an operation with both; says how they differ.
     pub(crate) fn step(&mut self, op: &Op, coverage: &mut Coverage) -> Result<(), String> {
         let before = self.model().state();
-        let (observed, outcomes, ticket) = match op {
-            Op::Advance(by) => {
-                self.now += by;
-                let observed = self.production.wait_until(self.now)?;
-                let outcomes = self.beliefs.iter().flat_map(|it| it.wait_until(self.now)).collect();
-                (observed, outcomes, None)
-            }
-            _ => {
-                let Some(ask) = self.ask_of(op) else { return Ok(()) };
-                self.tickets += 1;
-                let ticket = self.tickets;
-                let fresh = format!("new-{ticket}");
-                let observed = self.production.ask(ticket, &ask, &fresh)?;
-                let outcomes: Vec<_> =
-                    self.beliefs.iter().flat_map(|it| it.ask(ticket, &ask, &fresh)).collect();
-                self.remember(&ask, ticket, &fresh, &outcomes);
-                (observed, outcomes, Some(ticket))
-            }
+        let (observed, outcomes, ticket) = if let Op::Advance(by) = op {
+            self.now += by;
+            let observed = self.production.wait_until(self.now)?;
+            let outcomes = self.beliefs.iter().flat_map(|it| it.wait_until(self.now)).collect();
+            (observed, outcomes, None)
+        } else {
+            let Some(ask) = self.ask_of(op) else { return Ok(()) };
+            self.tickets += 1;
+            let ticket = self.tickets;
+            let fresh = format!("new-{ticket}");
+            let observed = self.production.ask(ticket, &ask, &fresh)?;
+            let outcomes: Vec<_> =
+                self.beliefs.iter().flat_map(|it| it.ask(ticket, &ask, &fresh)).collect();
+            self.remember(&ask, ticket, &fresh, &outcomes);
+            (observed, outcomes, Some(ticket))
         };
         self.waiting.retain(|ticket| !observed.contains_key(ticket));
         let left = self.agreeing(&observed, outcomes)?;
-        self.cover(coverage, before, op, ticket, &observed, &left);
+        let result = result(ticket, &observed, left[0].group.state());
+        coverage.count((format!("{before:?}"), op.label(), result), &left);
         let groups: BTreeSet<_> = left.into_iter().map(|it| it.group).collect();
         self.beliefs = groups.into_iter().collect();
         Ok(())
@@ -163,36 +161,6 @@ impl Pair {
             kind: it.protocol_type.map(|it| it.to_string()),
             protocol: it.protocol.map(|it| it.to_string()),
         }
-    }
-
-    fn cover(
-        &self,
-        coverage: &mut Coverage,
-        before: State,
-        op: &Op,
-        ticket: Option<Ticket>,
-        observed: &BTreeMap<Ticket, Answer>,
-        left: &[Outcome],
-    ) {
-        coverage.steps += 1;
-        coverage.beliefs = coverage.beliefs.max(left.len());
-        for row in &left[0].rows {
-            *coverage.rows.entry(row).or_default() += 1;
-        }
-        let answer = ticket.map(|ticket| match observed.get(&ticket) {
-            Some(answer) => brief(answer),
-            None => "withheld".to_owned(),
-        });
-        let mut late: Vec<_> = observed
-            .iter()
-            .filter(|(answered, _)| Some(**answered) != ticket)
-            .map(|(_, answer)| brief(answer))
-            .collect();
-        late.sort();
-        late.dedup();
-        let after = left[0].group.state();
-        let result = format!("{} {late:?} {after:?}", answer.unwrap_or_default());
-        coverage.triples.insert((format!("{before:?}"), op.label(), result));
     }
 
     /// The request of an operation; `None` if there is nobody who could send it.
@@ -328,6 +296,14 @@ fn seen(group: &Group) -> Sight {
         kind: group.kind().map(str::to_owned),
         protocol: group.protocol().map(str::to_owned),
     }
+}
+
+/// What came of a step, without names: its own answer, the late ones, the state.
+fn result(ticket: Option<Ticket>, observed: &BTreeMap<Ticket, Answer>, after: State) -> String {
+    let own = ticket.map(|it| observed.get(&it).map_or("withheld".to_owned(), brief));
+    let late = observed.iter().filter(|(answered, _)| Some(**answered) != ticket);
+    let late: BTreeSet<_> = late.map(|(_, answer)| brief(answer)).collect();
+    format!("{} {late:?} {after:?}", own.unwrap_or_default())
 }
 
 /// An answer without names.
