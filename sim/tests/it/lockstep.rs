@@ -85,8 +85,9 @@ fn random_sequences_agree() {
     }
     let coverage = coverage.into_inner();
     coverage.tell(&format!("{cases} random sequences"));
-    assert!(coverage.unreached().len() <= 5, "the sequences have become poorer");
-    assert!(coverage.triples.len() >= 500, "the sequences have become poorer");
+    let unreached = coverage.unreached();
+    let is_rich = unreached.len() <= 3 && coverage.triples.len() >= 1_000;
+    assert!(cases < SEQUENCES || is_rich, "the sequences have become poorer: {unreached:?}");
 }
 
 #[test]
@@ -115,5 +116,5 @@ fn every_short_sequence_agrees() {
     }
     let coverage = coverage.into_inner();
     coverage.tell(&format!("{count} sequences of {length} operations"));
-    assert_eq!(count, 4 * 11_usize.pow(4));
+    assert_eq!(count, 6 * 11_usize.pow(4));
 }

@@ -269,9 +269,26 @@ pub(crate) fn alphabet() -> Vec<Op> {
     ]
 }
 
-/// An empty group; a static member alone; that and a dynamic one; two static ones. The last three are
+/// A static member that is not waited for long.
+fn hasty(instance: usize) -> Op {
+    Op::Join {
+        who: Who::Nobody,
+        instance,
+        session: 1,
+        rebalance: 0,
+        kind: 0,
+        protocols: 0,
+        version: 9,
+    }
+}
+
+/// An empty group; one that grew in its first window and is in its second; two static members in a new
+/// generation, one of them parked; a static member alone, that and a dynamic one, two static ones, all
 /// Stable.
 pub(crate) fn beginnings() -> Vec<Vec<Op>> {
+    let growing = vec![hasty(1), joins(Who::Nobody, 0, 3), Op::Advance(3_000)];
+    let mut young = vec![hasty(1), hasty(2), Op::Advance(3_000), Op::Advance(3_000)];
+    young.push(syncs(Who::Follower(0)));
     let alone = vec![joins(Who::Nobody, 1, 9), Op::Advance(3_000), syncs(Who::Leader)];
     let both = [joins(Who::Leader, 3, 9), syncs(Who::Follower(0)), syncs(Who::Leader)];
     let mut mixed = alone.clone();
@@ -280,7 +297,7 @@ pub(crate) fn beginnings() -> Vec<Vec<Op>> {
     let mut fixed = alone.clone();
     fixed.push(joins(Who::Nobody, 2, 9));
     fixed.extend(both);
-    vec![Vec::new(), alone, mixed, fixed]
+    vec![Vec::new(), growing, young, alone, mixed, fixed]
 }
 
 /// Plans of up to 60 operations.
