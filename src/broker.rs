@@ -44,6 +44,9 @@ struct State {
     closing: bool,
 }
 
+/// A timer of the clock, and for when it is set.
+type Alarm<'a> = (Instant, Pin<Box<dyn Future<Output = ()> + Send + 'a>>);
+
 /// A group in a broker's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
@@ -93,25 +96,21 @@ impl<H: Host> Broker<H> {
     /// Answers one request. May wait as long as the request's own timeouts say; dropping the future
     /// tells the coordinator that the client is gone.
     pub async fn call(&self, request: Request) -> Response {
-        match request {
-            Request::FindCoordinator { key_type, keys } => {
-                let now = self.host.clock().now();
-                self.lock().manager.find(now, key_type, &keys, self.host.peers())
-            }
-            Request::DeleteGroups { groups } => {
-                let single = |group| Request::DeleteGroups { groups: vec![group] };
-                let answers =
-                    join_all(groups.into_iter().map(|it| self.call_one(single(it)))).await;
-                Response::DeleteGroups(answers.into_iter().flat_map(deleted).collect())
-            }
-            Request::DescribeGroups { groups } => {
-                let single = |group| Request::DescribeGroups { groups: vec![group] };
-                let answers =
-                    join_all(groups.into_iter().map(|it| self.call_one(single(it)))).await;
-                Response::DescribeGroups(answers.into_iter().flat_map(described).collect())
-            }
-            other => self.call_one(other).await,
+        if let Request::FindCoordinator { key_type, keys } = &request {
+            let now = self.host.clock().now();
+            return self.lock().manager.find(now, *key_type, keys, self.host.peers());
         }
+        if let Request::DeleteGroups { groups } = request {
+            let single = |group| Request::DeleteGroups { groups: vec![group] };
+            let answers = join_all(groups.into_iter().map(|it| self.call_one(single(it)))).await;
+            return Response::DeleteGroups(answers.into_iter().flat_map(deleted).collect());
+        }
+        if let Request::DescribeGroups { groups } = request {
+            let single = |group| Request::DescribeGroups { groups: vec![group] };
+            let answers = join_all(groups.into_iter().map(|it| self.call_one(single(it)))).await;
+            return Response::DescribeGroups(answers.into_iter().flat_map(described).collect());
+        }
+        self.call_one(request).await
     }
 
     /// Answers a request about at most one group.
@@ -126,7 +125,7 @@ impl<H: Host> Broker<H> {
         let Ok(response) = receiver.await else {
             unreachable!("every ticket is answered while its caller waits")
         };
-        guard.is_served();
+        guard.served();
         self.recheck(group.as_ref(), response)
     }
 
@@ -174,10 +173,11 @@ impl<H: Host> Broker<H> {
                     self.quiet_step(|state, turn| state.manager.complete(turn, done));
                     continue;
                 }
-                if self.lock().closing {
-                    return if jobs.is_empty() { Poll::Ready(()) } else { Poll::Pending };
+                let closing = self.lock().closing;
+                if closing && jobs.is_empty() {
+                    return Poll::Ready(());
                 }
-                if self.sleep(&mut alarm, cx).is_pending() {
+                if closing || self.sleep(&mut alarm, cx).is_pending() {
                     return Poll::Pending;
                 }
             }
@@ -186,11 +186,7 @@ impl<H: Host> Broker<H> {
     }
 
     /// Waits for the next deadline, reusing the timer if that has not moved.
-    fn sleep<'a>(
-        &'a self,
-        alarm: &mut Option<(Instant, Pin<Box<dyn Future<Output = ()> + Send + 'a>>)>,
-        cx: &mut Context<'_>,
-    ) -> Poll<()> {
+    fn sleep<'a>(&'a self, alarm: &mut Option<Alarm<'a>>, cx: &mut Context<'_>) -> Poll<()> {
         let due = self.lock().alarm;
         if alarm.as_ref().is_none_or(|(at, _)| *at != due) {
             *alarm = Some((due, Box::pin(self.host.clock().sleep_until(due))));
@@ -299,7 +295,7 @@ struct Caller<'a, H: Host> {
 }
 
 impl<H: Host> Caller<'_, H> {
-    fn is_served(mut self) {
+    fn served(mut self) {
         self.waits = None;
     }
 }
@@ -316,15 +312,15 @@ impl<H: Host> Drop for Caller<'_, H> {
 }
 
 fn deleted(response: Response) -> Vec<(GroupId, ErrorCode)> {
-    match response {
-        Response::DeleteGroups(groups) => groups,
-        _ => unreachable!("an answer is of its request's kind"),
-    }
+    let Response::DeleteGroups(groups) = response else {
+        unreachable!("an answer is of its request's kind")
+    };
+    groups
 }
 
 fn described(response: Response) -> Vec<crate::api::DescribedGroup> {
-    match response {
-        Response::DescribeGroups(groups) => groups,
-        _ => unreachable!("an answer is of its request's kind"),
-    }
+    let Response::DescribeGroups(groups) = response else {
+        unreachable!("an answer is of its request's kind")
+    };
+    groups
 }

@@ -206,6 +206,10 @@ impl Manager {
     fn assignment_read(&mut self, turn: &Turn<'_>, read_at: Instant, content: Option<Vec<u8>>) {
         let was_fresh = self.core.coordinator.is_fresh(turn.now);
         self.core.poll.is_over();
+        if turn.now.since(read_at) >= self.core.config.poll_interval {
+            // The process was stopped, or the volume: what was read is too old to serve from.
+            self.core.poll.at_once(turn.now);
+        }
         match self.core.coordinator.offer(read_at, content.as_deref()) {
             Offer::Applied { prev, next } => {
                 let id = next.id();

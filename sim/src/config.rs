@@ -3,12 +3,13 @@
 
 use std::time::Duration;
 
-use kaas_coordinator::config::Config;
+use kaas_coordinator::config::{Config, OffsetsConfig};
 
 /// Every simulated broker's configuration.
 pub fn broker() -> Config {
-    let mut config = Config::default();
-    config.idle_max = Duration::from_secs(10);
-    config.offsets.retention_check_interval = Duration::from_secs(30);
-    config
+    let offsets = OffsetsConfig {
+        retention_check_interval: Duration::from_secs(30),
+        ..OffsetsConfig::default()
+    };
+    Config { idle_max: Duration::from_secs(10), offsets, ..Config::default() }
 }

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use crate::{
+    bench,
     plan::{Action, Clients, Plan, Span, Step, Topic},
     seed::{Seed, Stream},
 };
@@ -18,11 +19,15 @@ pub const PROFILES: &[(&str, &str)] = &[
     ("ordinary", "a swarm of faults of every kind, on clusters of 1 to 12 brokers"),
     ("quiet", "no fault at all: what breaks here breaks by itself"),
     ("storm", "every kind of fault, many of each"),
+    ("standard", "the plan that speed is measured with: 3 brokers, 12 groups, ordinary faults"),
 ];
 
 /// The plan of a seed; `None` if there is no such profile.
 pub fn draw(seed: Seed, profile: &str) -> Option<Plan> {
     PROFILES.iter().find(|(name, _)| *name == profile)?;
+    if profile == "standard" {
+        return Some(bench::standard(seed));
+    }
     let mut stream = Stream::new(seed.0, "topology", 0);
     let brokers = size(&mut stream);
     let mut plan = Plan {
@@ -100,7 +105,7 @@ fn draw_clients(plan: &mut Plan, stream: &mut Stream) {
         });
     }
     for group in plan.groups().iter() {
-        if stream.percent(40) {
+        if stream.percent(60) {
             let every = millis(stream.between(50, 500));
             plan.clients.push(Clients::Reader { name: group.clone(), every });
         }

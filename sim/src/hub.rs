@@ -8,7 +8,7 @@
 
 use std::{
     future::pending,
-    io,
+    io, mem,
     sync::{
         Arc, Mutex,
         atomic::{AtomicI64, AtomicU64, Ordering},
@@ -48,6 +48,29 @@ pub enum Post {
 
 /// A post and who made it: broker, incarnation.
 pub type Posted = (usize, u64, Post);
+
+/// Puts posts that were made at one instant in an order that does not depend on which tasks ran
+/// first: broker by broker, each broker's answers in the order of the requests.
+pub fn in_order(posts: &mut [Posted]) {
+    posts.sort_by_key(|(broker, ..)| *broker);
+    for posts in posts.chunk_by_mut(|a, b| a.0 == b.0) {
+        let posts = posts.iter_mut().map(|it| &mut it.2);
+        let mut places: Vec<_> = posts.filter(|it| request_of(it).is_some()).collect();
+        let answers = places.iter_mut().map(|it| mem::replace(*it, Post::Closed));
+        let mut answers: Vec<_> = answers.collect();
+        answers.sort_by_key(request_of);
+        for (place, answer) in places.into_iter().zip(answers) {
+            *place = answer;
+        }
+    }
+}
+
+fn request_of(post: &Post) -> Option<u64> {
+    match post {
+        Post::Answer(request, _) => Some(*request),
+        Post::Volume(..) | Post::Sleep(..) | Post::Note(_) | Post::Closed => None,
+    }
+}
 
 /// Where brokers and world meet.
 #[derive(Debug, Default)]
@@ -255,7 +278,7 @@ impl Clock for SimHost {
 impl Entropy for SimHost {
     fn random(&self) -> u128 {
         let mut stream = self.entropy.lock().expect("nothing panics with the lock held");
-        u128::from(stream.next()) << 64 | u128::from(stream.next())
+        u128::from(stream.bits()) << 64 | u128::from(stream.bits())
     }
 }
 

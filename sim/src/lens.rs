@@ -5,10 +5,15 @@
 //! and answer, at what changes on the volume, and at what the file of the assignment shows; never
 //! into a broker, but for the notes it writes and the census it gives.
 
-use std::{collections::{BTreeMap, BTreeSet}, sync::Arc};
+#![expect(clippy::wildcard_enum_match_arm, reason = "what has no word in the model is not seen")]
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use kaas_coordinator::{
-    api::{DescribedGroup, ErrorCode, FoundCoordinator, KeyType, Request, Response},
+    api::{ErrorCode, Request, Response},
     assignment::{Assignment, Health, View},
     broker::Status,
     ids::{GroupId, TopicPartition},
@@ -18,19 +23,19 @@ use kaas_coordinator::{
 use model::{Event, Kind, Limits, Micros, Model, Name, Outcome, Report, What};
 
 use crate::{
-    client::decode_names,
     config,
-    milestone::Milestone,
     plan::Plan,
-    record::Record,
     seed::micros,
     volume::{Op, SharedVolume},
 };
 
 use self::{asked::Asked, reigns::Reigns};
 
+mod answers;
 mod asked;
 mod reigns;
+
+pub use self::answers::verdict_of;
 
 /// Slack of a broker's timers and of what waits for one, in microseconds.
 const SLACK: u64 = 200_000;
@@ -297,7 +302,9 @@ impl Lens {
     pub fn arrived(&mut self, request: u64, broker: &Name, local: u64, body: &Request) {
         let bound = Micros(match body {
             Request::JoinGroup(_) | Request::SyncGroup(_) => self.join_bound,
-            Request::FindCoordinator { .. } | Request::Heartbeat(_) | Request::LeaveGroup(_) => SLACK,
+            Request::FindCoordinator { .. } | Request::Heartbeat(_) | Request::LeaveGroup(_) => {
+                SLACK
+            }
             Request::OffsetCommit(_)
             | Request::OffsetFetch(_)
             | Request::OffsetDelete(_)
@@ -339,177 +346,6 @@ impl Lens {
     /// Nobody waits for the answer to a request any more.
     pub fn void(&mut self, request: u64) {
         self.see(What::RequestVoid { request });
-    }
-
-    /// A broker answers.
-    pub fn answered(
-        &mut self,
-        request: u64,
-        broker: &Name,
-        local: u64,
-        response: &Response,
-        record: &mut Record,
-    ) {
-        let local = Micros(local);
-        self.see(What::RequestAnswered { request, local });
-        let Some(asked) = self.asked.get(&request).cloned() else { return };
-        let at = At { broker, local };
-        match response {
-            Response::FindCoordinator(found) => self.located(&at, &asked, found, record),
-            Response::JoinGroup(it) => {
-                record.refused(it.error);
-                if matches!(it.error, ErrorCode::None | ErrorCode::MemberIdRequired) {
-                    self.joined(&at, &asked, it);
-                }
-            }
-            Response::SyncGroup(it) => {
-                record.refused(it.error);
-                if it.error.is_none() {
-                    self.synced(&at, &asked, &it.assignment);
-                }
-            }
-            Response::OffsetCommit(partitions) => {
-                partitions.iter().for_each(|(_, error)| record.refused(*error));
-                if let (true, Some((op, _)), true) =
-                    (response.is_success(), asked.ops.first(), asked.by_member)
-                {
-                    let reign = self.reign(broker, &asked.groups[0]);
-                    self.see(What::CommitAccepted { op: *op, reign });
-                }
-            }
-            Response::ListGroups { error, groups } => {
-                record.refused(*error);
-                if error.is_none() {
-                    let groups = groups.iter().map(|it| it.group.shared()).collect();
-                    let (broker, round) = (broker.clone(), asked.round);
-                    self.see(What::Listed { broker, local, round, groups, complete: true });
-                }
-            }
-            Response::DescribeGroups(groups) => self.described(&at, groups, record),
-            Response::OffsetFetch(it) => {
-                record.refused(it.error);
-                it.partitions.iter().for_each(|it| record.refused(it.error));
-            }
-            Response::Heartbeat(error) => record.refused(*error),
-            Response::LeaveGroup(it) => record.refused(it.error),
-            Response::OffsetDelete(it) => record.refused(it.error),
-            Response::DeleteGroups(groups) => {
-                groups.iter().for_each(|(_, error)| record.refused(*error));
-                if response.is_success() {
-                    record.reach(Milestone::GroupDeleted);
-                }
-            }
-        }
-        let is_about_one = asked.groups.len() == 1 && !asked.what.is_empty();
-        if response.is_success() && is_about_one && asked.what != "describe" {
-            self.served(&at, &asked.groups[0].clone(), asked.what, record);
-        }
-        if let [group] = &asked.groups[..] {
-            record.answered(group, response);
-        }
-    }
-
-    fn served(&mut self, at: &At<'_>, group: &GroupId, what: &'static str, record: &mut Record) {
-        if self.booting.contains(at.broker) {
-            record.reach(Milestone::BootServed);
-        } else if let Some(view) = &self.view {
-            if view.uses_fallback(group) {
-                record.reach(Milestone::FallbackUsed);
-            }
-            if view.overrules_hash(group) {
-                record.reach(Milestone::ExplicitUsed);
-            }
-        }
-        if what == "commit" {
-            let name = file_name::encode(group);
-            if name.starts_with("%~") {
-                record.reach(Milestone::LongGroupId);
-            } else if name != group.as_str() {
-                record.reach(Milestone::OddGroupId);
-            }
-        }
-        self.see(What::Served {
-            broker: at.broker.clone(),
-            local: at.local,
-            key: group.shared(),
-            kind: Kind::Group,
-            what,
-        });
-    }
-
-    fn located(
-        &mut self,
-        at: &At<'_>,
-        asked: &Asked,
-        found: &[FoundCoordinator],
-        record: &mut Record,
-    ) {
-        for it in found {
-            record.refused(it.error);
-            let Some((coordinator, _)) = &it.coordinator else { continue };
-            self.see(What::Located {
-                broker: at.broker.clone(),
-                local: at.local,
-                key: Arc::clone(&it.key),
-                kind: match asked.key_type {
-                    Some(KeyType::Transaction) => Kind::Transaction,
-                    Some(KeyType::Group) | None => Kind::Group,
-                },
-                coordinator: Some(coordinator.shared()),
-            });
-        }
-    }
-
-    fn joined(
-        &mut self,
-        at: &At<'_>,
-        asked: &Asked,
-        it: &kaas_coordinator::api::JoinResponse,
-    ) {
-        let (group, client) = (&asked.groups[0], asked.client.clone());
-        let member = it.member_id.shared();
-        self.see(What::MemberIdIssued {
-            group: group.shared(),
-            client: client.clone(),
-            member: Arc::clone(&member),
-        });
-        if !it.error.is_none() {
-            return;
-        }
-        self.see(What::JoinAnswered {
-            broker: at.broker.clone(),
-            group: group.shared(),
-            reign: self.reign(at.broker, group),
-            generation: it.generation,
-            client,
-            member,
-            instance: None,
-            leader: it.leader.shared(),
-            protocol: it.protocol.clone().unwrap_or_else(|| "".into()),
-            members: it.members.iter().map(|it| it.member_id.shared()).collect(),
-        });
-    }
-
-    fn synced(&mut self, at: &At<'_>, asked: &Asked, assignment: &[u8]) {
-        let group = &asked.groups[0];
-        self.see(What::SyncAnswered {
-            broker: at.broker.clone(),
-            group: group.shared(),
-            reign: self.reign(at.broker, group),
-            generation: asked.generation,
-            member: asked.member.clone(),
-            assignment: assignment.to_vec(),
-            partitions: decode_names(assignment).into_iter().map(Name::from).collect(),
-        });
-    }
-
-    fn described(&mut self, at: &At<'_>, groups: &[DescribedGroup], record: &mut Record) {
-        for it in groups {
-            record.refused(it.error);
-            if it.error.is_none() {
-                self.served(at, &it.group, "describe", record);
-            }
-        }
     }
 
     // The volume and the controller.
@@ -616,12 +452,6 @@ impl Lens {
     }
 }
 
-/// Where and when an answer was given.
-struct At<'a> {
-    broker: &'a Name,
-    local: Micros,
-}
-
 /// The number in the metadata of a commit, if it is one of ours.
 fn write_of(metadata: &str) -> Option<u64> {
     metadata.strip_prefix('w')?.parse().ok()
@@ -654,28 +484,4 @@ fn group_inside(content: &[u8]) -> Option<Name> {
         group: Option<String>,
     }
     serde_json::from_slice::<Inside>(content).ok()?.group.map(Name::from)
-}
-
-/// A number for an answer, for the digest.
-pub fn verdict_of(response: &Response) -> u64 {
-    let code = |error: ErrorCode| u64::from(error.code().unsigned_abs());
-    match response {
-        Response::FindCoordinator(found) => found.first().map_or(0, |it| code(it.error)),
-        Response::JoinGroup(it) => {
-            code(it.error) | u64::from(it.generation.unsigned_abs()) << 8
-        }
-        Response::SyncGroup(it) => code(it.error) | (it.assignment.len() as u64) << 8,
-        Response::Heartbeat(error) => code(*error),
-        Response::LeaveGroup(it) => code(it.error),
-        Response::OffsetCommit(partitions) => {
-            partitions.iter().fold(0, |all, (_, error)| all * 31 + code(*error))
-        }
-        Response::OffsetFetch(it) => it.partitions.iter().fold(code(it.error), |all, it| {
-            all.wrapping_mul(31).wrapping_add(it.offset.unsigned_abs() + code(it.error))
-        }),
-        Response::OffsetDelete(it) => code(it.error),
-        Response::DeleteGroups(groups) => groups.iter().map(|(_, error)| code(*error)).sum(),
-        Response::ListGroups { error, groups } => code(*error) | (groups.len() as u64) << 8,
-        Response::DescribeGroups(groups) => groups.iter().map(|it| code(it.error)).sum(),
-    }
 }

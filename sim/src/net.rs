@@ -141,9 +141,10 @@ impl Net {
     pub fn latency(&mut self, client: usize, broker: usize) -> u64 {
         let extra: u64 = self.slow.iter().filter(|it| it.0 == broker).map(|it| it.1).sum();
         let (seed, latency) = (self.seed, self.latency);
-        let stream = self.streams.entry((client, broker)).or_insert_with(|| {
-            Stream::new(seed, "net", (client as u64) << 32 | broker as u64)
-        });
+        let stream = self
+            .streams
+            .entry((client, broker))
+            .or_insert_with(|| Stream::new(seed, "net", (client as u64) << 32 | broker as u64));
         extra + stream.micros(latency)
     }
 

@@ -421,7 +421,10 @@ impl Plan {
     fn longest(&self, pick: impl Fn(Duration, Duration) -> Duration) -> Duration {
         let timeouts = self.clients.iter().filter_map(|it| match it {
             Clients::Group { session, rebalance, .. } => Some(pick(*session, *rebalance)),
-            Clients::Committer { .. } | Clients::Reader { .. } | Clients::OneShot { .. } | Clients::Admin { .. } => None,
+            Clients::Committer { .. }
+            | Clients::Reader { .. }
+            | Clients::OneShot { .. }
+            | Clients::Admin { .. } => None,
         });
         timeouts.max().unwrap_or(Duration::ZERO)
     }

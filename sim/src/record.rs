@@ -112,6 +112,20 @@ impl Record {
         }
     }
 
+    /// A client receives an answer; `ends` are its name and the broker's.
+    pub fn received(&mut self, ends: (&str, &str), response: &Response, is_single: bool) {
+        if let Some(trace) = &mut self.trace {
+            trace.received(self.now, ends, response, is_single);
+        }
+    }
+
+    /// A client waits for an answer no more.
+    pub fn unanswered(&mut self, client: &str, what: &str) {
+        if let Some(trace) = &mut self.trace {
+            trace.unanswered(self.now, client, what);
+        }
+    }
+
     /// How many events were folded.
     pub fn events(&self) -> u64 {
         self.events
@@ -210,7 +224,11 @@ impl Record {
             Note::Batched { .. } => self.reach(Milestone::Batched),
             Note::Dropped { found_by, parked, .. } => {
                 let by_diff = *found_by == "diff";
-                self.reach(if by_diff { Milestone::DroppedByDiff } else { Milestone::DroppedBySweep });
+                self.reach(if by_diff {
+                    Milestone::DroppedByDiff
+                } else {
+                    Milestone::DroppedBySweep
+                });
                 if *parked > 0 {
                     self.reach(Milestone::DroppedWithParked);
                 }

@@ -13,8 +13,10 @@ use crate::{
     world::{Next, World},
 };
 
-/// The runtime's clock only counts how often brokers' tasks came to rest: the world has its own.
-const REST: Duration = Duration::from_millis(1);
+/// How long the world sleeps, by the runtime's clock, for brokers' tasks to come to rest; the world's
+/// own time stands still meanwhile. The runtime's clock moves a little with every turn of a task, so
+/// this must be longer than any number of turns: it is good for ten million.
+pub const REST: Duration = Duration::from_secs(1);
 
 /// Runs a plan; tells it if `told`.
 pub fn run(plan: &Plan, told: bool) -> (Outcome, Option<String>) {
@@ -51,7 +53,7 @@ pub fn run(plan: &Plan, told: bool) -> (Outcome, Option<String>) {
         reason: stuck.map(|it| format!("{} {}", it.who, it.why)),
         undecided: report.undecided,
     };
-    let text = record.trace().map(Trace::render);
+    let text = record.trace().map(|it| it.render(&outcome));
     (outcome, text)
 }
 

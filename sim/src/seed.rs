@@ -21,8 +21,8 @@ impl Seed {
         if let Ok(number) = text.parse() {
             return Some(Self(number));
         }
-        let is_hash = (7..=40).contains(&text.len())
-            && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_hash =
+            (7..=40).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let head = text.get(..16.min(text.len())).filter(|_| is_hash)?;
         u64::from_str_radix(head, 16).ok().map(Self)
     }
@@ -51,14 +51,14 @@ impl Stream {
     }
 
     /// 64 random bits.
-    pub fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
     /// A number below `bound`, which must not be zero.
     pub fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "nothing is below zero");
-        let wide = u128::from(self.next()) * u128::from(bound);
+        let wide = u128::from(self.bits()) * u128::from(bound);
         u64::try_from(wide >> 64).expect("the upper half of 128 bits")
     }
 
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn streams_are_independent_and_never_change() {
-        let draw = |label, instance| Stream::new(7, label, instance).next();
+        let draw = |label, instance| Stream::new(7, label, instance).bits();
         assert_eq!(draw("net", 1), 15_891_273_133_574_514_366);
         assert_ne!(draw("net", 1), draw("net", 2));
         assert_ne!(draw("net", 1), draw("volume", 1));

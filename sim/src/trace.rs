@@ -3,10 +3,13 @@
 //! Times are whole milliseconds since the line above began, so that one line more shifts nothing
 //! below; lines are sorted by time, who, and what, so that the order of what happens at once in two
 //! places does not matter. Heartbeats and commits that just succeed are counted, not told.
+//!
+//! This file collects; `words.rs` says what a broker's notes mean, `render.rs` makes the text.
+#![expect(clippy::wildcard_enum_match_arm, reason = "what has no column is not counted")]
 
 use std::{
     collections::BTreeMap,
-    fmt::Write,
+    mem::{self, Discriminant},
     sync::Arc,
 };
 
@@ -18,6 +21,11 @@ use kaas_coordinator::{
 
 use crate::plan::{Plan, Step};
 
+mod render;
+mod words;
+
+pub use self::words::positions;
+
 /// The counters of a group, in the order of the table's columns.
 const COLUMNS: [&str; 5] = ["moves", "joins", "commits", "acked", "refused"];
 
@@ -27,6 +35,10 @@ pub struct Trace {
     plan: Arc<Plan>,
     sections: Vec<Section>,
     counts: BTreeMap<String, BTreeMap<&'static str, u64>>,
+    /// The last line of each coordinator if it is about a generation that has only begun.
+    begun: BTreeMap<String, (usize, usize)>,
+    /// By client, what it was told of last when all is well.
+    well: BTreeMap<String, Vec<(Discriminant<Response>, String)>>,
 }
 
 #[derive(Debug)]
@@ -38,48 +50,77 @@ struct Section {
     took: Option<u64>,
 }
 
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug)]
 struct Line {
     millis: u64,
     who: String,
     what: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A step with a time of its own.
+    Step,
+    /// What is always told.
+    Event,
+    /// A client was refused, or not answered.
+    Refusal,
+    /// What is told unless the same moment tells more of the same place.
+    Slight,
+    /// What came later made it superfluous.
+    Moot,
 }
 
 impl Trace {
     /// The trace of a plan that has not begun.
     pub fn new(plan: Arc<Plan>) -> Self {
         let start = Section { step: None, began: 0, lines: Vec::new(), took: None };
-        Self { plan, sections: vec![start], counts: BTreeMap::new() }
+        Self {
+            plan,
+            sections: vec![start],
+            counts: BTreeMap::new(),
+            begun: BTreeMap::new(),
+            well: BTreeMap::new(),
+        }
     }
 
     /// Something happened.
     pub fn tell(&mut self, now: u64, who: &str, what: String) {
+        self.push(now, who, what, Kind::Event);
+    }
+
+    fn push(&mut self, now: u64, who: &str, what: String, kind: Kind) {
         let section = self.sections.last_mut().expect("there is always a section");
-        let millis = (now - section.began + 500) / 1000;
-        section.lines.push(Line { millis, who: who.to_owned(), what });
+        let millis = to_millis(now - section.began);
+        section.lines.push(Line { millis, who: who.to_owned(), what, kind });
     }
 
     /// A step begins: one in the script's order has a section of its own.
     pub fn enter(&mut self, now: u64, step: usize) {
         if self.plan.steps[step].at.is_some() {
             let action = self.plan.steps[step].action.clone();
-            self.tell(now, "plan", Step { at: None, action }.to_string());
+            self.push(now, "plan", Step { at: None, action }.to_string(), Kind::Step);
             return;
         }
-        self.sections.push(Section { step: Some(step), began: now, lines: Vec::new(), took: None });
+        self.begin_section(now, step);
     }
 
     /// A step in the script's order is over.
     pub fn leave(&mut self, now: u64, step: usize) {
         let section = self.sections.iter_mut().rev().find(|it| it.step == Some(step));
         let section = section.expect("it was entered");
-        section.took = Some((now - section.began + 500) / 1000);
+        section.took = Some(to_millis(now - section.began));
     }
 
     /// The script is over: what follows is told under a line of its own.
     pub fn settle(&mut self, now: u64) {
-        let step = Some(self.plan.steps.len());
-        self.sections.push(Section { step, began: now, lines: Vec::new(), took: None });
+        self.begin_section(now, self.plan.steps.len());
+    }
+
+    fn begin_section(&mut self, now: u64, step: usize) {
+        let (step, lines) = (Some(step), Vec::new());
+        self.sections.push(Section { step, began: now, lines, took: None });
     }
 
     /// Something routine happened.
@@ -101,119 +142,60 @@ impl Trace {
         }
     }
 
+    /// A client receives an answer. Refusals are told; successes to a client that has no group
+    /// (`is_single`) when they are the first after something else.
+    pub fn received(&mut self, now: u64, ends: (&str, &str), response: &Response, is_single: bool) {
+        let (client, broker) = ends;
+        if let Some((what, error)) = words::refusal(response) {
+            self.well.remove(client);
+            let what = match response {
+                Response::FindCoordinator(_) => format!("finds no coordinator: {error}"),
+                _ => format!("{what} refused by {broker}: {error}"),
+            };
+            self.push(now, client, what, Kind::Refusal);
+        } else if is_single && let Some(what) = words::success(response, broker) {
+            let kind = mem::discriminant(response);
+            let well = self.well.entry(client.to_owned()).or_default();
+            let old = well.extract_if(.., |it| it.0 == kind).next();
+            well.push((kind, broker.to_owned()));
+            if old.is_none_or(|old| old.1 != broker) {
+                self.tell(now, client, what);
+            }
+        }
+    }
+
+    /// A client waits for an answer no more.
+    pub fn unanswered(&mut self, now: u64, client: &str, what: &str) {
+        self.well.remove(client);
+        self.push(now, client, format!("{what} unanswered"), Kind::Refusal);
+    }
+
     /// A broker wrote a note.
     pub fn noted(&mut self, now: u64, broker: &str, note: &Note) {
-        let Some((group, what)) = describe(note) else { return };
-        match group {
-            Some(group) => {
-                if matches!(note, Note::Loaded { .. }) {
-                    self.count(group.as_str(), "moves");
+        let Some((group, what)) = words::of(note) else { return };
+        let Some(group) = group else { return self.tell(now, broker, what) };
+        let who = format!("{group}@{broker}");
+        let mut kind = Kind::Event;
+        match note {
+            Note::Loaded { .. } => self.count(group.as_str(), "moves"),
+            Note::State { state: "Dead", .. } => kind = Kind::Slight,
+            Note::State { state: "CompletingRebalance", .. } => {
+                let section = self.sections.len() - 1;
+                self.begun.insert(who.clone(), (section, self.sections[section].lines.len()));
+            }
+            Note::State { state, .. } => {
+                let begun = self.begun.remove(&who).filter(|_| *state == "Stable");
+                if let Some((section, line)) = begun {
+                    self.sections[section].lines[line].kind = Kind::Moot;
                 }
-                self.tell(now, &format!("{group}@{broker}"), what);
             }
-            None => self.tell(now, broker, what),
+            _ => {}
         }
-    }
-
-    /// The text of a snapshot, without totals.
-    pub fn render(&self) -> String {
-        let mut text = String::new();
-        for section in &self.sections {
-            if section.step.is_none() && section.lines.is_empty() {
-                continue;
-            }
-            let title = match section.step {
-                None => "start".to_owned(),
-                Some(step) if step == self.plan.steps.len() => "settle".to_owned(),
-                Some(step) => self.plan.steps[step].to_string(),
-            };
-            writeln!(text, "{title}").expect("a string takes any text");
-            render_lines(&mut text, section);
-            text.push('\n');
-        }
-        self.render_counts(&mut text);
-        text
-    }
-
-    fn render_counts(&self, text: &mut String) {
-        if self.counts.is_empty() {
-            return;
-        }
-        let width = self.counts.keys().map(String::len).max().unwrap_or(0).max(16);
-        write!(text, "{:width$}", "totals").expect("a string takes any text");
-        for column in COLUMNS {
-            write!(text, "  {column:>8}").expect("a string takes any text");
-        }
-        text.push('\n');
-        for (group, counts) in &self.counts {
-            write!(text, "  {group:0$}", width - 2).expect("a string takes any text");
-            for column in COLUMNS {
-                let count = counts.get(column).copied().unwrap_or(0);
-                write!(text, "  {count:>8}").expect("a string takes any text");
-            }
-            text.push('\n');
-        }
+        self.push(now, &who, what, kind);
     }
 }
 
-fn render_lines(text: &mut String, section: &Section) {
-    let mut lines: Vec<&Line> = section.lines.iter().collect();
-    lines.sort();
-    let mut lines = lines.into_iter().peekable();
-    while let Some(line) = lines.next() {
-        let mut times = 1;
-        while lines.next_if_eq(&line).is_some() {
-            times += 1;
-        }
-        let times = if times > 1 { format!(" (x{times})") } else { String::new() };
-        writeln!(text, "{:>7}ms  {:24}  {}{times}", line.millis, line.who, line.what)
-            .expect("a string takes any text");
-    }
-    match section.took {
-        Some(0) => text.push_str("       ok  already\n"),
-        Some(took) => {
-            writeln!(text, "       ok  after {took}ms").expect("a string takes any text");
-        }
-        None => {}
-    }
-}
-
-/// A note in the trace's words, and the group that it is about.
-fn describe(note: &Note) -> Option<(Option<&GroupId>, String)> {
-    Some(match note {
-        Note::ViewApplied { epoch, version } => (None, format!("applies view {epoch}.{version}")),
-        Note::ViewRefused { reason } => (None, format!("keeps its view: the file is {reason}")),
-        Note::ViewStale => (None, "serves nobody: its view is stale".to_owned()),
-        Note::ViewFresh => (None, "serves again".to_owned()),
-        Note::Loaded { group, offsets, claims_removed } => {
-            let removed = match claims_removed {
-                0 => String::new(),
-                removed => format!(", {} removed", crate::world::count(*removed, "claim")),
-            };
-            (Some(group), format!("loaded {}{removed}", crate::world::count(*offsets, "offset")))
-        }
-        Note::Fenced { group, during } => (Some(group), format!("fenced at {during}")),
-        Note::Quarantined { group, reason } => (Some(group), format!("refused: file is {reason}")),
-        Note::VolumeFailed { group, operation, reason } => {
-            (Some(group), format!("{operation} failed: {reason}"))
-        }
-        Note::Dropped { group, owner, parked, .. } => {
-            let owner = owner.as_ref().map_or("nobody", |owner| owner.as_str());
-            let parked = match parked {
-                0 => String::new(),
-                parked => format!(", {parked} parked answered"),
-            };
-            (Some(group), format!("dropped: is {owner}'s{parked}"))
-        }
-        Note::Idle { group } => (Some(group), "put away".to_owned()),
-        Note::Expired { group, offsets } => (Some(group), format!("{offsets} offsets expired")),
-        Note::State { group, state, generation, members } => {
-            let members = crate::world::count(*members, "member");
-            (Some(group), format!("{state}  generation {generation}, {members}"))
-        }
-        Note::MemberExpired { group, timer } => {
-            (Some(group), format!("a member is removed: {timer} timeout"))
-        }
-        Note::Batched { .. } => return None,
-    })
+/// The nearest whole millisecond.
+fn to_millis(micros: u64) -> u64 {
+    (micros + 500) / 1000
 }

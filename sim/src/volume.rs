@@ -100,7 +100,9 @@ impl Reply {
     pub fn flag(self) -> bool {
         match self {
             Self::Flag(flag) => flag,
-            Self::Nothing | Self::Content(_) | Self::Names(_) => unreachable!("exists gives a flag"),
+            Self::Nothing | Self::Content(_) | Self::Names(_) => {
+                unreachable!("exists gives a flag")
+            }
         }
     }
 }
@@ -238,7 +240,16 @@ impl SharedVolume {
             Some(Node::Dir) => return fail(ErrorKind::IsADirectory),
             None => return fail(ErrorKind::NotFound),
         }
-        self.remember(by, parent(to).into(), &[from, to]);
+        if let Some(Node::Dir) = self.nodes.get(to) {
+            return fail(ErrorKind::IsADirectory);
+        }
+        // Each directory keeps its own entry, as in POSIX.
+        if parent(from) == parent(to) {
+            self.remember(by, parent(to).into(), &[from, to]);
+        } else {
+            self.remember(by, parent(from).into(), &[from]);
+            self.remember(by, parent(to).into(), &[to]);
+        }
         let node = self.nodes.remove(from).expect("it was seen there");
         self.nodes.insert(Arc::clone(to), node);
         Ok(Reply::Nothing)
@@ -325,6 +336,16 @@ impl SharedVolume {
         }
         self.bereft.retain(|(by, _), _| *by != broker);
         lost
+    }
+
+    /// The server makes the entries of some directory durable by itself.
+    pub fn flush_some(&mut self, stream: &mut Stream) {
+        if self.journal.is_empty() {
+            return;
+        }
+        let at = usize::try_from(stream.below(self.journal.len() as u64)).expect("an index");
+        let dir = self.journal.keys().nth(at).cloned().expect("an index below the length");
+        self.journal.remove(&dir);
     }
 
     /// The server fails over to its standby, which has only what was synced. Returns how many

@@ -24,7 +24,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     client::{self, ClientSlot},
-    hub::{Hub, Posted},
+    hub::{self, Hub, Posted},
     lens::Lens,
     net::{ConnId, Net},
     plan::Plan,
@@ -195,6 +195,9 @@ impl World {
             if posts.is_empty() {
                 self.posts = posts;
                 return;
+            }
+            if self.plan.is_fixed() {
+                hub::in_order(&mut posts);
             }
             for (broker, incarnation, post) in posts.drain(..) {
                 self.posted(broker, incarnation, post);

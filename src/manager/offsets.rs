@@ -71,7 +71,8 @@ impl Entry {
         }
         let expires_ms = request.retention_ms.map(|keep| turn.unix_ms.saturating_add(keep));
         let what = Change::Commit { offsets, now_ms: turn.unix_ms, expires_ms };
-        self.enqueue(core, turn, ticket, what, answer, Some(by));
+        let (ticket, answer, by) = (Some(ticket), Some(answer), Some(by));
+        self.enqueue(core, turn, Queued { ticket, what, answer, by });
     }
 
     /// OffsetDelete (KIP-496): offsets of topics that nobody in the group consumes.
@@ -111,7 +112,9 @@ impl Entry {
             core.answer(turn.now, &self.id, ticket, answer);
             return;
         }
-        self.enqueue(core, turn, ticket, Change::DeleteOffsets(free), answer, None);
+        let what = Change::DeleteOffsets(free);
+        let (ticket, answer) = (Some(ticket), Some(answer));
+        self.enqueue(core, turn, Queued { ticket, what, answer, by: None });
     }
 
     /// DeleteGroups of this group (KIP-229).
@@ -123,7 +126,9 @@ impl Entry {
             core.answer(turn.now, &self.id, ticket, answer);
             return;
         }
-        self.enqueue(core, turn, ticket, Change::DeleteGroup, answer, None);
+        let (ticket, answer) = (Some(ticket), Some(answer));
+        let what = Change::DeleteGroup;
+        self.enqueue(core, turn, Queued { ticket, what, answer, by: None });
     }
 
     fn may_delete(&self) -> Result<(), ErrorCode> {
@@ -136,17 +141,11 @@ impl Entry {
         }
     }
 
-    fn enqueue(
-        &mut self,
-        core: &mut Core,
-        turn: &Turn<'_>,
-        ticket: Ticket,
-        what: Change,
-        answer: Response,
-        by: Option<Committer>,
-    ) {
-        core.be_patient(turn.now, ticket, Some(&self.id));
-        self.queue.push_back(Queued { ticket: Some(ticket), what, answer: Some(answer), by });
+    fn enqueue(&mut self, core: &mut Core, turn: &Turn<'_>, change: Queued) {
+        if let Some(ticket) = change.ticket {
+            core.be_patient(turn.now, ticket, Some(&self.id));
+        }
+        self.queue.push_back(change);
         self.write_next(core, turn);
     }
 

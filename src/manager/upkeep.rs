@@ -46,8 +46,14 @@ impl Poll {
         }
     }
 
+    /// The read that was under way is over.
     pub(super) fn is_over(&mut self) {
         self.is_under_way = false;
+    }
+
+    /// The next read is due.
+    pub(super) fn at_once(&mut self, now: Instant) {
+        self.next = now;
     }
 }
 

@@ -129,7 +129,9 @@ impl OffsetFile {
     pub fn to_json(&self, group: &GroupId) -> Vec<u8> {
         let keys = self.offsets.keys().map(TopicPartition::to_string).collect();
         let envelope = Envelope { group, file: self, keys };
-        serde_json::to_vec(&envelope).expect("text keys and plain values")
+        let mut text = Vec::with_capacity(256 + 128 * self.offsets.len());
+        serde_json::to_writer(&mut text, &envelope).expect("text keys and plain values");
+        text
     }
 }
 
@@ -206,7 +208,8 @@ impl Serialize for Envelope<'_> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry(key::GROUP, self.group)?;
         map.serialize_entry(key::OFFSETS, &Column(self, |it| Some(it.offset)))?;
-        let metadata = |it: &'_ Committed| Some(Arc::clone(&it.metadata)).filter(|it| !it.is_empty());
+        let metadata =
+            |it: &'_ Committed| Some(Arc::clone(&it.metadata)).filter(|it| !it.is_empty());
         Column(self, metadata).write(&mut map, key::METADATA)?;
         let epoch = |it: &Committed| Some(it.leader_epoch).filter(|epoch| *epoch >= 0);
         Column(self, epoch).write(&mut map, key::LEADER_EPOCHS)?;

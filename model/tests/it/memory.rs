@@ -13,11 +13,11 @@ fn holds(story: &mut Story, broker: &str, group: &str, idle: Option<u64>) {
 #[test]
 fn a_lost_group_may_stay_for_a_moment() {
     let mut story = Story::under(three(""));
-    story.at(1000).view(2, (7, 2), three("a")).shows("a b c", Some(2)).applies("a", (7, 2));
+    story.applies("a", (7, 1)).at(1000).view(2, (7, 2), three("a")).shows("a b c", Some(2));
     story.at(5999);
     holds(&mut story, "a", "g", None);
     story.keeps(BoundedMemory);
-    story.at(6001);
+    story.applies("a", (7, 2));
     holds(&mut story, "a", "g", None);
     assert_eq!(story.breaks(), [BoundedMemory]);
     assert!(story.evidence().contains("the last to route it there, view 7.1, was shown until"));

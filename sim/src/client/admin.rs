@@ -70,8 +70,11 @@ impl Admin {
             self.ask(cx, broker, Request::ListGroups { states: Vec::new() });
             self.ask(cx, broker, Request::DescribeGroups { groups: groups.clone() });
             for group in &groups {
-                let fetch =
-                    OffsetFetchRequest { group: group.clone(), partitions: None, require_stable: false };
+                let fetch = OffsetFetchRequest {
+                    group: group.clone(),
+                    partitions: None,
+                    require_stable: false,
+                };
                 self.ask(cx, broker, Request::OffsetFetch(fetch));
             }
         }

@@ -8,7 +8,10 @@ use kaas_coordinator::{
     ids::{GroupId, TopicPartition},
 };
 
-use super::{BACKOFF, Cx, REQUEST_TIMEOUT, rpc::{Answered, Rpc}};
+use super::{
+    BACKOFF, Cx, REQUEST_TIMEOUT,
+    rpc::{Answered, Rpc},
+};
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -87,7 +90,7 @@ impl Committer {
     /// Its time has come.
     pub fn wake(&mut self, cx: &mut Cx<'_>) {
         for late in self.rpc.tick(cx) {
-            self.again(cx, late, BACKOFF);
+            self.unanswered(cx, late);
         }
         self.go_on(cx);
     }
@@ -139,8 +142,17 @@ impl Committer {
     /// The connection under a request is gone.
     pub fn lost(&mut self, cx: &mut Cx<'_>, request: u64) {
         if let Some(call) = self.rpc.lost(cx, request) {
-            self.again(cx, call, BACKOFF);
+            self.unanswered(cx, call);
         }
+    }
+
+    fn unanswered(&mut self, cx: &mut Cx<'_>, call: Call) {
+        let what = match call {
+            Call::Commit => "commit",
+            Call::Fetch => "fetch",
+        };
+        cx.record.unanswered(cx.name, what);
+        self.again(cx, call, BACKOFF);
     }
 
     /// When it wants to be woken.

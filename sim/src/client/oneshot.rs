@@ -8,12 +8,24 @@ use kaas_coordinator::{
     ids::{GroupId, TopicPartition},
 };
 
-use super::{BACKOFF, Cx, REQUEST_TIMEOUT, committer::simple_commit, rpc::{Answered, Rpc}};
+use super::{
+    BACKOFF, Cx, REQUEST_TIMEOUT,
+    committer::simple_commit,
+    rpc::{Answered, Rpc},
+};
 use crate::{plan::Clients, seed::micros};
 
 /// What is odd about an id: it is no plain file name, or looks like one that is taken.
 const ODD: [&str; 10] = [
-    "", ".", "..", "a/b", "../assignment", "nul\0nul", "gr\u{fc}ppe-\u{65e5}\u{672c}", "%2E", "a%2Fb",
+    "",
+    ".",
+    "..",
+    "a/b",
+    "../assignment",
+    "nul\0nul",
+    "gr\u{fc}ppe-\u{65e5}\u{672c}",
+    "%2E",
+    "a%2Fb",
     ".claims",
 ];
 /// How often it tries before it goes on to the next group.
@@ -135,7 +147,7 @@ impl OneShot {
             Answered::Stale => {}
             Answered::Find => self.go_on(cx),
             Answered::For(call, response) if response.is_success() => {
-                let deletes = self.deletes && self.round % 3 == 0;
+                let deletes = self.deletes && self.round.is_multiple_of(3);
                 self.next = match call {
                     Call::Commit => Some(Call::Fetch),
                     Call::Fetch if deletes => Some(Call::Delete),

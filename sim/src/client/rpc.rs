@@ -44,7 +44,15 @@ impl<W: Copy + PartialEq> Rpc<W> {
     /// For the group `key`, beginning at broker `bootstrap`.
     pub fn new(key: &str, bootstrap: usize) -> Self {
         let key = key.into();
-        Self { key, bootstrap, coordinator: None, finding: None, find_at: 0, due: Vec::new(), is_loyal: false }
+        Self {
+            key,
+            bootstrap,
+            coordinator: None,
+            finding: None,
+            find_at: 0,
+            due: Vec::new(),
+            is_loyal: false,
+        }
     }
 
     /// Does nothing before `start`.
@@ -87,9 +95,7 @@ impl<W: Copy + PartialEq> Rpc<W> {
     /// those were for.
     pub fn tick(&mut self, cx: &mut Cx<'_>) -> Vec<W> {
         let mut late = Vec::new();
-        while let Some(broker) =
-            self.due.iter().find(|it| it.until <= cx.now).map(|it| it.broker)
-        {
+        while let Some(broker) = self.due.iter().find(|it| it.until <= cx.now).map(|it| it.broker) {
             // Kafka's client closes a connection on which an answer is late; all others go with it.
             cx.sends.push(super::Send::Close { broker });
             let (gone, left) = self.due.drain(..).partition(|it| it.broker == broker);
@@ -138,7 +144,8 @@ impl<W: Copy + PartialEq> Rpc<W> {
             unreachable!("an answer is of its request's kind")
         };
         let coordinator = found.first().and_then(|it| it.coordinator.as_ref());
-        let ordinal = coordinator.and_then(|(id, _)| id.as_str().strip_prefix("kaas-")?.parse().ok());
+        let ordinal =
+            coordinator.and_then(|(id, _)| id.as_str().strip_prefix("kaas-")?.parse().ok());
         match ordinal {
             Some(ordinal) => self.coordinator = Some(ordinal),
             None => self.find_at = cx.now + BACKOFF,

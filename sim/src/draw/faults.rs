@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use kaas_coordinator::group_hash::BrokerRing;
+
 use super::{between, millis, small};
 use crate::{
     plan::{
@@ -41,7 +43,7 @@ const KINDS: &[(&str, Kind, u32)] = &[
     ("elect", elect, 2),
     ("twin", twin, 2),
     ("damage", damage, 3),
-    ("lag", lag, 3),
+    ("lag", lag, 4),
     ("cut", cut, 4),
     ("black hole", black_hole, 2),
     ("reset", reset, 4),
@@ -136,6 +138,13 @@ impl Draw<'_> {
         self.stream.pick(&groups[..]).clone()
     }
 
+    /// Who coordinates a group as long as nothing has happened.
+    fn owner(&self, group: &str) -> BrokerName {
+        let brokers = (0..self.plan.brokers).map(|it| (format!("kaas-{it}").into(), true));
+        let ring = BrokerRing::new(brokers);
+        ring.pick(group).expect("all are alive").to_string()
+    }
+
     fn operation(&mut self) -> Operation {
         *self.stream.pick(&[
             Operation::Any,
@@ -225,16 +234,20 @@ fn damage(draw: &mut Draw<'_>) {
     draw.push(Action::Damage { how, duration });
 }
 
-/// A broker that reads an old file does harm only if there is a newer one: often a group moves to or
-/// from it meanwhile, and those who talk to it look around.
+/// A broker that reads an old file does harm only if there is a newer one and it has something to
+/// lose: mostly the owner of some group lags, the group moves away meanwhile, and those who talk to it
+/// look around.
 fn lag(draw: &mut Draw<'_>) {
-    let (broker, duration) = (draw.broker(), draw.duration(15_000));
-    let back = draw.stream.percent(20);
+    let group = draw.group();
+    let broker = if draw.stream.percent(70) { draw.owner(&group) } else { draw.broker() };
+    // Brokers poll once a second; a shorter lag is none.
+    let (back, lasts) = (draw.stream.percent(20), draw.stream.between(1000, 15_000));
+    let duration = millis(lasts);
     draw.push(Action::Lag { broker: broker.clone(), duration, back });
     if draw.stream.percent(80) {
         let soon = draw.at + draw.stream.between(1, 200);
-        let (group, to) = (draw.group(), draw.broker());
-        draw.push_at(soon, Action::Entry { group, broker: Some(to) });
+        let to = Some(draw.broker());
+        draw.push_at(soon, Action::Entry { group, broker: to });
         if draw.stream.percent(50) {
             let later = soon + draw.stream.between(500, 3000);
             draw.push_at(later, Action::Reset { broker });

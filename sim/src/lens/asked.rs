@@ -1,5 +1,7 @@
 //! What the lens remembers of a request until it is answered.
 
+#![expect(clippy::wildcard_enum_match_arm, reason = "what a request does not have is absent")]
+
 use kaas_coordinator::{
     api::{KeyType, Request},
     ids::{GroupId, TopicPartition},

@@ -230,7 +230,8 @@ impl World {
 
     fn assignment(&self, dead: Option<usize>) -> Assignment {
         let it = &self.controller;
-        let health = |broker: usize, health| if dead == Some(broker) { Health::Dead } else { health };
+        let health =
+            |broker: usize, health| if dead == Some(broker) { Health::Dead } else { health };
         let brokers = it.beliefs.iter().map(|(broker, known)| AssignedBroker {
             id: (&*self.brokers[*broker].name).into(),
             health: health(*broker, *known),
@@ -256,10 +257,8 @@ impl World {
         self.controller.views += 1;
         let view = model::ViewId(self.controller.views);
         self.lens.define_view(view, assignment);
-        let id = ViewId {
-            epoch: assignment.controller_epoch,
-            version: assignment.assignment_version,
-        };
+        let id =
+            ViewId { epoch: assignment.controller_epoch, version: assignment.assignment_version };
         self.record.fold(99, 6, u64::from(self.controller.views));
         self.record.tell("controller", || describe(assignment));
         let file = File {

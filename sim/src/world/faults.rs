@@ -1,5 +1,10 @@
 //! What each step begins and ends.
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "each function begins the actions of one part of the world"
+)]
+
 use super::{
     Event, World,
     control::Twin,
@@ -18,6 +23,9 @@ const DRAIN: u64 = 3_000_000;
 const FAREWELL: u64 = 4_000_000;
 /// How long twins take to write, one after the other, in microseconds.
 const TWIN_WRITES: u64 = 1_300_000;
+
+/// What rot leaves of an offset file.
+const ROTTEN: &[u8] = b"{\"offsets\":{\"orders/0\":1\x00";
 
 impl World {
     /// The ordinal of a broker's name.
@@ -98,6 +106,7 @@ impl World {
                     Exit::Graceful => {
                         self.brokers[broker].down_by = Some(step);
                         self.controller.draining.insert(broker);
+                        self.controller.cause = Some(step);
                         let name = self.brokers[broker].name.clone();
                         self.record.tell(&name, || "drains".to_owned());
                         self.after(0, Event::Notice { broker });
@@ -314,11 +323,22 @@ impl World {
     fn rot(&mut self, group: &str, step: usize) {
         let path = format!("__consumer_offsets/{group}.json");
         if self.volume.read(usize::MAX, &path).is_ok() {
-            self.volume.put(&path, b"{\"offsets\":{\"orders/0\":1\x00");
+            self.volume.put(&path, ROTTEN);
             self.lens.rotten(group);
             self.record.effect(step);
             self.record.tell("volume", || format!("the file of {group} rots"));
         }
+    }
+
+    /// Whether the file of a group is still as it rotted.
+    pub(super) fn tell_of_rot(&mut self, group: &str) {
+        let path = format!("__consumer_offsets/{group}.json");
+        let content = self.volume.read(usize::MAX, &path);
+        let what = match content.is_ok_and(|it| *it == *ROTTEN) {
+            true => "as it rotted",
+            false => "not as it rotted",
+        };
+        self.record.tell("volume", || format!("the file of {group} is {what}"));
     }
 
     /// Heals everything that a step could have left behind.

@@ -92,11 +92,7 @@ impl World {
                 if self.now >= self.settle.until {
                     self.take_census();
                     self.enter_phase(SettlePhase::Examine, 2 * REQUEST_TIMEOUT);
-                    let examiner = self.clients.len() - 1;
-                    self.with_client(examiner, |it, cx| match it {
-                        Client::Admin(it) => it.examine(cx),
-                        _ => unreachable!("the last client is the examiner"),
-                    });
+                    self.examine();
                 }
             }
             SettlePhase::Examine => {
@@ -113,6 +109,15 @@ impl World {
         self.after(LOOK_AGAIN, Event::Look);
     }
 
+    /// Sends the examiner round.
+    fn examine(&mut self) {
+        let examiner = self.clients.len() - 1;
+        self.with_client(examiner, |it, cx| {
+            let Client::Admin(it) = it else { unreachable!("the last client is the examiner") };
+            it.examine(cx);
+        });
+    }
+
     fn look_at_views(&mut self) {
         let is_current = self.running().all(|(broker, _, up)| {
             let status = up.broker.status();
@@ -124,9 +129,9 @@ impl World {
             let bound = self.convergence_bound();
             self.enter_phase(SettlePhase::Groups, bound);
         } else if self.now >= self.settle.until + 10_000_000 {
-            let behind = self.running().find(|(broker, _, up)| {
-                up.broker.status().view != self.controller.shown(*broker)
-            });
+            let behind = self
+                .running()
+                .find(|(broker, _, up)| up.broker.status().view != self.controller.shown(*broker));
             let who = behind.map_or_else(|| "a broker".to_owned(), |it| it.1.name.to_string());
             self.give_up(Stuck { who, why: "has not applied the last view".to_owned() });
         }
@@ -170,6 +175,7 @@ impl World {
         let plan = Arc::clone(&self.plan);
         for group in plan.groups().iter() {
             if self.lens.is_rotten(group) {
+                self.tell_of_rot(group);
                 continue;
             }
             let pending = self.unstable(std::slice::from_ref(group)).map(|it| it.why);
@@ -206,9 +212,10 @@ impl World {
     pub(super) fn unstable(&self, groups: &[String]) -> Option<Stuck> {
         let all = self.plan.groups();
         let groups = if groups.is_empty() { &all[..] } else { groups };
-        groups.iter().filter(|group| !self.lens.is_rotten(group)).find_map(|group| {
-            self.why_unstable(group)
-        })
+        groups
+            .iter()
+            .filter(|group| !self.lens.is_rotten(group))
+            .find_map(|group| self.why_unstable(group))
     }
 
     fn why_unstable(&self, group: &str) -> Option<Stuck> {

@@ -32,6 +32,8 @@ pub(super) struct Storage {
     latency: Span,
     streams: BTreeMap<usize, Stream>,
     faults: Stream,
+    /// When the server flushes by itself.
+    flushes: Stream,
     pending: BTreeMap<u64, Pending>,
     operations: u64,
     pub(super) failing: Vec<Failing>,
@@ -87,6 +89,7 @@ impl Storage {
             latency: plan.volume,
             streams: BTreeMap::new(),
             faults: Stream::new(plan.seed, "volume faults", 0),
+            flushes: Stream::new(plan.seed, "volume flushes", 0),
             pending: BTreeMap::new(),
             operations: 0,
             failing: Vec::new(),
@@ -128,6 +131,9 @@ impl World {
     /// An operation reaches the volume.
     pub(super) fn operate(&mut self, number: u64) {
         let Some(it) = self.storage.pending.remove(&number) else { return };
+        if !self.storage.is_fixed && self.storage.flushes.percent(1) {
+            self.volume.flush_some(&mut self.storage.flushes);
+        }
         let Pending { broker, op, is_doomed, reply } = it;
         let failure = match is_doomed {
             true => Some((io::Error::other("the volume has lost what was not synced"), false)),
@@ -219,9 +225,7 @@ impl World {
             it.left == 0
         })?;
         let stop = stops.remove(at);
-        if self.brokers[broker].up.is_none() {
-            return None;
-        }
+        self.brokers[broker].up.as_ref()?;
         self.record.effect(stop.step);
         self.record.reach(Milestone::StoppedInOperation);
         match stop.pause {

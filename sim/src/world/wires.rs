@@ -7,7 +7,7 @@ use madsim::task::AbortHandle;
 
 use super::{Event, World};
 use crate::{
-    client::{self, Cx, Send},
+    client::{self, Client, Cx, Send},
     hub::Post,
     milestone::Milestone,
     net::ConnId,
@@ -247,14 +247,27 @@ impl World {
             return;
         }
         let Some(it) = self.net.conn(conn).filter(|it| it.is_open) else { return };
-        let client = it.client;
+        let (client, broker) = (it.client, it.broker);
         if let Some(until) = self.frozen_until(client) {
             self.queue.push(until, Event::Down { conn, request, body });
             return;
         }
         self.clients[client].open.retain(|(it, _)| *it != request);
         self.lens.received(request, &body);
+        self.tell_received(client, broker, &body);
         self.with_client(client, |it, cx| it.answered(cx, request, *body));
+    }
+
+    fn tell_received(&mut self, client: usize, broker: usize, body: &Response) {
+        let slot = &self.clients[client];
+        let is_single = match &slot.client {
+            // It asks everybody for everything: that most refuse is routine.
+            Some(Client::Admin(_)) if !matches!(body, Response::ListGroups { .. }) => return,
+            Some(Client::Committer(_)) => true,
+            Some(Client::Consumer(_) | Client::OneShot(_) | Client::Admin(_)) | None => false,
+        };
+        let ends = (&*slot.name, &*self.brokers[broker].name);
+        self.record.received(ends, body, is_single);
     }
 
     /// A client learns that a connection is gone.

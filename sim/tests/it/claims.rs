@@ -48,7 +48,7 @@ impl Owner {
         match self.claim.take_over(&self.volume, None).await {
             TakeOver::Owned { file, .. } => Some(file),
             TakeOver::Fenced => None,
-            other => panic!("{other:?}"),
+            other @ (TakeOver::Unreadable(_) | TakeOver::Failed { .. }) => panic!("{other:?}"),
         }
     }
 
