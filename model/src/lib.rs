@@ -76,6 +76,7 @@
 mod ending;
 mod event;
 mod generations;
+pub mod group;
 mod ledger;
 mod listing;
 mod memory;

@@ -4,6 +4,7 @@ mod claims;
 mod cli;
 mod conformance;
 mod determinism;
+mod lockstep;
 mod madsim;
 #[path = "../../../tests/support/register.rs"]
 mod register;
