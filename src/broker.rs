@@ -102,15 +102,27 @@ impl<H: Host> Broker<H> {
         }
         if let Request::DeleteGroups { groups } = request {
             let single = |group| Request::DeleteGroups { groups: vec![group] };
-            let answers = join_all(groups.into_iter().map(|it| self.call_one(single(it)))).await;
-            return Response::DeleteGroups(answers.into_iter().flat_map(deleted).collect());
+            let answers = self.call_each(groups, single).await;
+            return Response::DeleteGroups(answers.flat_map(deleted).collect());
         }
         if let Request::DescribeGroups { groups } = request {
             let single = |group| Request::DescribeGroups { groups: vec![group] };
-            let answers = join_all(groups.into_iter().map(|it| self.call_one(single(it)))).await;
-            return Response::DescribeGroups(answers.into_iter().flat_map(described).collect());
+            let answers = self.call_each(groups, single).await;
+            return Response::DescribeGroups(answers.flat_map(described).collect());
         }
         self.call_one(request).await
+    }
+
+    /// Answers the same request about each of several groups. The first answer waits for the last,
+    /// and may have lost its worth by then.
+    async fn call_each(
+        &self,
+        groups: Vec<GroupId>,
+        single: impl Fn(GroupId) -> Request,
+    ) -> impl Iterator<Item = Response> {
+        let calls = groups.iter().map(|group| self.call_one(single(group.clone())));
+        let answers = join_all(calls).await;
+        groups.into_iter().zip(answers).map(|(group, it)| self.recheck(Some(&group), it))
     }
 
     /// Answers a request about at most one group.
@@ -135,14 +147,18 @@ impl<H: Host> Broker<H> {
         let now = self.host.clock().now();
         let state = self.lock();
         let coordinator = state.manager.coordinator();
-        match group {
-            Some(group) if !coordinator.serves(now, group) => {
+        match (group, response) {
+            (Some(group), response) if !coordinator.serves(now, group) => {
                 response.with_error(ErrorCode::NotCoordinator)
             }
-            None if !coordinator.is_fresh(now) => {
+            (None, response) if !coordinator.is_fresh(now) => {
                 response.with_error(ErrorCode::CoordinatorNotAvailable)
             }
-            Some(_) | None => response,
+            (None, Response::ListGroups { error, mut groups }) => {
+                groups.retain(|it| coordinator.owns(&it.group));
+                Response::ListGroups { error, groups }
+            }
+            (Some(_) | None, response) => response,
         }
     }
 

@@ -43,6 +43,7 @@ scenarios! {
     deposed_controller
     fenced_zombie
     lagging_owner
+    late_description
     paused_owner_wakes
     regain_after_loss
     rolling_restart
