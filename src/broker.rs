@@ -7,13 +7,18 @@
 use std::{
     collections::BTreeMap,
     future::poll_fn,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::{Mutex, MutexGuard},
     task::{Context, Poll},
     time::Duration,
 };
 
-use futures_util::{StreamExt, future::join_all, stream::FuturesUnordered, task::AtomicWaker};
+use futures_util::{
+    StreamExt,
+    future::{Either, join_all, select},
+    stream::FuturesUnordered,
+    task::AtomicWaker,
+};
 use tokio::sync::oneshot;
 
 use crate::{
@@ -22,9 +27,9 @@ use crate::{
     config::Config,
     group::{Inspection, Ticket},
     ids::{BrokerId, GroupId},
-    manager::{Job, Manager, Turn, perform},
+    manager::{Done, Job, Manager, Turn, perform},
     note::Note,
-    ports::{Clock, Entropy, Host, Instant, Log},
+    ports::{Clock, Entropy, Host, Instant, Log, Peers},
 };
 
 /// One broker's coordinator; shared by all of its connections.
@@ -183,7 +188,7 @@ impl<H: Host> Broker<H> {
             self.waker.register(cx.waker());
             loop {
                 for job in self.due() {
-                    jobs.push(perform(&self.host, job));
+                    jobs.push(self.perform(job));
                 }
                 if let Poll::Ready(Some(done)) = jobs.poll_next_unpin(cx) {
                     self.quiet_step(|state, turn| state.manager.complete(turn, done));
@@ -199,6 +204,36 @@ impl<H: Host> Broker<H> {
             }
         })
         .await;
+    }
+
+    async fn perform(&self, job: Job) -> Done {
+        match job {
+            Job::Call { broker, request, because } => {
+                let answer = self.call_broker(&broker, request).await;
+                Done::Called { because, answer }
+            }
+            other => perform(&self.host, other).await,
+        }
+    }
+
+    /// Asks a broker, perhaps this one, and gives up after a while.
+    async fn call_broker(&self, broker: &BrokerId, request: Request) -> Option<Response> {
+        let (is_me, give_up) = {
+            let mut state = self.lock();
+            let is_me = state.manager.coordinator().me() == broker;
+            (is_me, self.host.clock().now() + state.manager.core().config.offsets.volume_timeout)
+        };
+        let answer = async {
+            match is_me {
+                true => Some(self.call(request).await),
+                false => self.host.peers().call(broker, request).await.ok(),
+            }
+        };
+        let timer = self.host.clock().sleep_until(give_up);
+        match select(pin!(answer), pin!(timer)).await {
+            Either::Left((answer, _)) => answer,
+            Either::Right(((), _)) => None,
+        }
     }
 
     /// Waits for the next deadline, reusing the timer if that has not moved.

@@ -44,7 +44,7 @@ mod offsets;
 mod storage;
 mod upkeep;
 
-pub(crate) use job::{Done, Job, perform};
+pub(crate) use job::{Because, Done, Job, perform};
 
 /// What the outside gives to every step.
 pub(crate) struct Turn<'a> {
@@ -149,13 +149,21 @@ impl Manager {
             | Request::SyncGroup(_)
             | Request::Heartbeat(_)
             | Request::LeaveGroup(_)
-            | Request::OffsetDelete(_) => true,
+            | Request::OffsetDelete(_)
+            | Request::TxnOffsetCommit(_)
+            | Request::TxnMarker(_) => true,
             Request::OffsetCommit(_)
             | Request::OffsetFetch(_)
             | Request::DeleteGroups { .. }
             | Request::DescribeGroups { .. }
             | Request::FindCoordinator { .. }
-            | Request::ListGroups { .. } => false,
+            | Request::ListGroups { .. }
+            | Request::InitProducerId(_)
+            | Request::AddPartitionsToTxn(_)
+            | Request::AddOffsetsToTxn(_)
+            | Request::EndTxn(_)
+            | Request::VerifyTxn(_)
+            | Request::TxnOutcome(_) => false,
         };
         if let Request::SyncGroup(sync) = request
             && let Some(error) = crate::group::refusal_before_gate(sync)
@@ -189,6 +197,7 @@ impl Manager {
             Done::Listed { ticket, states, cold } => self.listed(turn, ticket, &states, cold),
             Done::Overdue(groups) => self.overdue(turn, groups),
             Done::Relinquished => {}
+            Done::Called { because, answer } => self.called(turn, because, answer),
             Done::TookOver { group, serial, outcome } => {
                 self.with_serial(&group, serial, turn, |it, core| {
                     it.took_over(core, turn, outcome)
@@ -200,6 +209,13 @@ impl Manager {
             Done::Checked { group, serial, outcome } => {
                 self.with_serial(&group, serial, turn, |it, core| it.checked(core, turn, outcome));
             }
+        }
+    }
+
+    /// A broker has answered, or has not.
+    fn called(&mut self, _: &Turn<'_>, because: Because, _: Option<Response>) {
+        match because {
+            Because::Verify { .. } | Because::Outcome { .. } => {}
         }
     }
 

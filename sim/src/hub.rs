@@ -16,8 +16,8 @@ use std::{
 };
 
 use kaas_coordinator::{
-    api::{Endpoint, Response},
-    ids::BrokerId,
+    api::{Endpoint, Producer, Request, Response},
+    ids::{BrokerId, TopicPartition},
     note::Note,
     ports::{Clock, Entropy, Host, Instant, Log, Peers, Volume},
 };
@@ -291,6 +291,14 @@ impl Peers for SimHost {
 
     async fn lease_epoch(&self) -> io::Result<i64> {
         Ok(self.hub.lease.load(Ordering::Relaxed))
+    }
+
+    async fn call(&self, _: &BrokerId, _: Request) -> io::Result<Response> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    async fn write_markers(&self, _: Producer, _: bool, _: &[TopicPartition]) -> io::Result<()> {
+        Ok(())
     }
 }
 

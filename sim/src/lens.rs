@@ -174,7 +174,15 @@ impl Lens {
             | Request::LeaveGroup(_)
             | Request::OffsetDelete(_)
             | Request::ListGroups { .. }
-            | Request::DescribeGroups { .. } => {}
+            | Request::DescribeGroups { .. }
+            | Request::InitProducerId(_)
+            | Request::AddPartitionsToTxn(_)
+            | Request::AddOffsetsToTxn(_)
+            | Request::EndTxn(_)
+            | Request::TxnOffsetCommit(_)
+            | Request::VerifyTxn(_)
+            | Request::TxnMarker(_)
+            | Request::TxnOutcome(_) => {}
         }
         self.asked.insert(request, asked);
     }
@@ -236,7 +244,15 @@ impl Lens {
             | Response::LeaveGroup(_)
             | Response::OffsetDelete(_)
             | Response::ListGroups { .. }
-            | Response::DescribeGroups(_) => {}
+            | Response::DescribeGroups(_)
+            | Response::InitProducerId(_)
+            | Response::AddPartitionsToTxn(_)
+            | Response::AddOffsetsToTxn(_)
+            | Response::EndTxn(_)
+            | Response::TxnOffsetCommit(_)
+            | Response::VerifyTxn(_)
+            | Response::TxnMarker(_)
+            | Response::TxnOutcome(_) => {}
         }
     }
 
@@ -310,7 +326,15 @@ impl Lens {
             | Request::OffsetDelete(_)
             | Request::DeleteGroups { .. }
             | Request::ListGroups { .. }
-            | Request::DescribeGroups { .. } => self.volume_timeout,
+            | Request::DescribeGroups { .. }
+            | Request::InitProducerId(_)
+            | Request::AddPartitionsToTxn(_)
+            | Request::AddOffsetsToTxn(_)
+            | Request::EndTxn(_)
+            | Request::TxnOffsetCommit(_)
+            | Request::VerifyTxn(_)
+            | Request::TxnMarker(_)
+            | Request::TxnOutcome(_) => self.volume_timeout,
         });
         let (what, local) = (body.api(), Micros(local));
         self.see(What::RequestArrived { request, broker: broker.clone(), local, bound, what });

@@ -138,10 +138,17 @@ impl Entry {
             Request::OffsetCommit(_)
             | Request::OffsetFetch(_)
             | Request::OffsetDelete(_)
-            | Request::DeleteGroups { .. } => true,
-            Request::FindCoordinator { .. } | Request::ListGroups { .. } => {
-                unreachable!("is not about one group")
-            }
+            | Request::DeleteGroups { .. }
+            | Request::TxnOffsetCommit(_)
+            | Request::TxnMarker(_) => true,
+            Request::FindCoordinator { .. }
+            | Request::ListGroups { .. }
+            | Request::InitProducerId(_)
+            | Request::AddPartitionsToTxn(_)
+            | Request::AddOffsetsToTxn(_)
+            | Request::EndTxn(_)
+            | Request::VerifyTxn(_)
+            | Request::TxnOutcome(_) => unreachable!("is not about one group"),
         };
         if needs_file && !self.is_ready() {
             self.wait_for_file(core, turn, ticket, request);
@@ -157,9 +164,17 @@ impl Entry {
             Request::OffsetDelete(it) => return self.delete_offsets(core, turn, ticket, &it),
             Request::DeleteGroups { .. } => return self.delete_group(core, turn, ticket),
             Request::DescribeGroups { .. } => self.describe(),
-            Request::FindCoordinator { .. } | Request::ListGroups { .. } => {
-                unreachable!("is not about one group")
+            Request::TxnOffsetCommit(_) | Request::TxnMarker(_) => {
+                request.refused(ErrorCode::CoordinatorNotAvailable)
             }
+            Request::FindCoordinator { .. }
+            | Request::ListGroups { .. }
+            | Request::InitProducerId(_)
+            | Request::AddPartitionsToTxn(_)
+            | Request::AddOffsetsToTxn(_)
+            | Request::EndTxn(_)
+            | Request::VerifyTxn(_)
+            | Request::TxnOutcome(_) => unreachable!("is not about one group"),
         };
         core.answer(turn.now, &self.id, ticket, answer);
     }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use crate::{
+    api::{Request, Response},
     assignment::{ASSIGNMENT_PATH, SharedView},
     config::OffsetsConfig,
     group::Ticket,
-    ids::GroupId,
+    ids::{BrokerId, GroupId},
     offset_store::{
         batch::{Retention, Situation, expired},
         claim::{Claim, Outcome, TakeOver},
@@ -30,14 +31,24 @@ pub(crate) enum Job {
     Relinquish { claim: Claim },
     /// Read the protocol types of all groups that `view` routes here.
     List { ticket: Ticket, states: Vec<Arc<str>>, wanted: Wanted },
+    /// Ask another broker, or this one.
+    Call { broker: BrokerId, request: Request, because: Because },
     /// Find groups that have outlived their retention.
     FindOverdue { wanted: Wanted, unix_ms: i64, config: OffsetsConfig },
+}
+
+/// What a [`Job::Call`] is for.
+pub(crate) enum Because {
+    /// A TxnOffsetCommit of this group waits for its transaction to be verified.
+    Verify { group: GroupId, serial: u64, ticket: Ticket },
+    /// A transaction that this group has had offsets of for long; which one, the request says.
+    Outcome { group: GroupId, serial: u64, producer_id: i64, transaction: u64 },
 }
 
 /// Which groups a survey is about: those that a view routes to one broker.
 pub(crate) struct Wanted {
     pub(crate) view: Option<SharedView>,
-    pub(crate) me: crate::ids::BrokerId,
+    pub(crate) me: BrokerId,
 }
 
 impl Wanted {
@@ -48,16 +59,41 @@ impl Wanted {
 
 /// What came of a [`Job`].
 pub(crate) enum Done {
-    Polled { read_at: Instant, content: Option<Vec<u8>>, lease: Option<i64> },
-    TookOver { group: GroupId, serial: u64, outcome: TakeOver },
-    Changed { group: GroupId, serial: u64, outcome: Outcome },
-    Checked { group: GroupId, serial: u64, outcome: Outcome },
+    Polled {
+        read_at: Instant,
+        content: Option<Vec<u8>>,
+        lease: Option<i64>,
+    },
+    TookOver {
+        group: GroupId,
+        serial: u64,
+        outcome: TakeOver,
+    },
+    Changed {
+        group: GroupId,
+        serial: u64,
+        outcome: Outcome,
+    },
+    Checked {
+        group: GroupId,
+        serial: u64,
+        outcome: Outcome,
+    },
     Relinquished,
-    Listed { ticket: Ticket, states: Vec<Arc<str>>, cold: Option<Vec<Surveyed<Arc<str>>>> },
+    Listed {
+        ticket: Ticket,
+        states: Vec<Arc<str>>,
+        cold: Option<Vec<Surveyed<Arc<str>>>>,
+    },
     Overdue(Vec<GroupId>),
+    /// `None` if there was no answer in time; then the request may arrive yet.
+    Called {
+        because: Because,
+        answer: Option<Response>,
+    },
 }
 
-/// Does a job.
+/// Does a job that needs only the host.
 pub(crate) async fn perform(host: &impl Host, job: Job) -> Done {
     let volume = host.volume();
     match job {
@@ -92,6 +128,7 @@ pub(crate) async fn perform(host: &impl Host, job: Job) -> Done {
             let cold = survey(volume, |group| wanted.contains(group), protocol_type).await;
             Done::Listed { ticket, states, cold: cold.ok() }
         }
+        Job::Call { .. } => unreachable!("calls may be for this broker, which does them"),
         Job::FindOverdue { wanted, unix_ms, config } => {
             let overdue = |file: &OffsetFile| is_overdue(file, unix_ms, &config).then_some(());
             let found = survey(volume, |group| wanted.contains(group), overdue).await;

@@ -17,9 +17,9 @@ use std::{
 };
 
 use kaas_coordinator::{
-    api::Endpoint,
+    api::{Endpoint, Producer, Request, Response},
     assignment::{AssignedBroker, Assignment, Health},
-    ids::BrokerId,
+    ids::{BrokerId, TopicPartition},
     note::Note,
     ports::{Clock, Entropy, Host, Instant, Log, Peers},
 };
@@ -224,6 +224,14 @@ impl Peers for Machine {
 
     async fn lease_epoch(&self) -> io::Result<i64> {
         Ok(0)
+    }
+
+    async fn call(&self, _: &BrokerId, _: Request) -> io::Result<Response> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    async fn write_markers(&self, _: Producer, _: bool, _: &[TopicPartition]) -> io::Result<()> {
+        Ok(())
     }
 }
 

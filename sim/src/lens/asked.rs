@@ -39,7 +39,16 @@ impl Asked {
             Request::OffsetDelete(_) => ("delete", "".into(), -1),
             Request::DeleteGroups { .. } => ("delete", "".into(), -1),
             Request::DescribeGroups { .. } => ("describe", "".into(), -1),
-            Request::FindCoordinator { .. } | Request::ListGroups { .. } => ("", "".into(), -1),
+            Request::TxnOffsetCommit(it) => ("txn-commit", it.member_id.shared(), it.generation),
+            Request::FindCoordinator { .. }
+            | Request::ListGroups { .. }
+            | Request::InitProducerId(_)
+            | Request::AddPartitionsToTxn(_)
+            | Request::AddOffsetsToTxn(_)
+            | Request::EndTxn(_)
+            | Request::VerifyTxn(_)
+            | Request::TxnMarker(_)
+            | Request::TxnOutcome(_) => ("", "".into(), -1),
         };
         let groups = match body {
             Request::DeleteGroups { groups } | Request::DescribeGroups { groups } => groups.clone(),
