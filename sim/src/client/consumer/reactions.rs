@@ -66,7 +66,9 @@ impl Consumer {
             ErrorCode::None => {}
             ErrorCode::RebalanceInProgress if self.phase == Phase::Syncing => {}
             error => {
-                if error == ErrorCode::RebalanceInProgress && cx.may() {
+                // Another answer may have told it that the coordinator is gone.
+                let knows_coordinator = self.rpc.coordinator().is_some();
+                if error == ErrorCode::RebalanceInProgress && knows_coordinator && cx.may() {
                     // Some applications commit once more before they give up their partitions.
                     cx.record.reach(Milestone::CommitBeforeRejoin);
                     self.commit(cx);
