@@ -10,6 +10,7 @@
 //! | `entry.rs` | one group in memory: members, offsets, what waits for the volume |
 //! | `membership.rs` | JoinGroup, SyncGroup, Heartbeat, LeaveGroup of an entry |
 //! | `offsets.rs` | commits, reads and deletions of an entry, and their queue |
+//! | `txn_offsets.rs` | commits in transactions, and the markers that end those |
 //! | `storage.rs` | take-overs and what becomes of operations under a claim |
 //! | `admin.rs` | FindCoordinator, ListGroups, DescribeGroups |
 //! | `upkeep.rs` | polling, timers, retention, idle groups, late answers |
@@ -42,6 +43,7 @@ mod job;
 mod membership;
 mod offsets;
 mod storage;
+mod txn_offsets;
 mod upkeep;
 
 pub(crate) use job::{Because, Done, Job, perform};
@@ -213,9 +215,18 @@ impl Manager {
     }
 
     /// A broker has answered, or has not.
-    fn called(&mut self, _: &Turn<'_>, because: Because, _: Option<Response>) {
+    fn called(&mut self, turn: &Turn<'_>, because: Because, answer: Option<Response>) {
         match because {
-            Because::Verify { .. } | Because::Outcome { .. } => {}
+            Because::Verify { group, serial, ticket } => {
+                self.with_serial(&group, serial, turn, |it, core| {
+                    it.verified(core, turn, ticket, answer)
+                });
+            }
+            Because::Outcome { group, serial, transaction } => {
+                self.with_serial(&group, serial, turn, |it, core| {
+                    it.heard_outcome(core, turn, &transaction, answer.as_ref());
+                });
+            }
         }
     }
 

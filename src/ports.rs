@@ -108,8 +108,9 @@ pub trait Peers: Send + Sync + 'static {
     /// is confirmed only behind it, and an error leaves the epoch that is known.
     fn lease_epoch(&self) -> impl Future<Output = io::Result<i64>> + Send;
 
-    /// Sends a request to another broker and gives its answer. An error says nothing about whether
-    /// the request arrived. May take for ever; the caller gives up by dropping the future.
+    /// Sends a request to a broker, perhaps this one, and gives its answer. An error says nothing
+    /// about whether the request arrived. May take for ever; the caller gives up by dropping the
+    /// future.
     fn call(
         &self,
         broker: &BrokerId,
