@@ -118,10 +118,13 @@ pub trait Peers: Send + Sync + 'static {
     ) -> impl Future<Output = io::Result<Response>> + Send;
 
     /// Writes the end of a transaction to partitions of topics, whoever leads them: the business of
-    /// the host's log. Must be repeatable; an error makes the coordinator repeat it.
+    /// the host's log. An error makes the coordinator repeat it, and a coordinator that was deposed
+    /// may come late: `transaction` numbers the transactions of a producer, rising, and a marker
+    /// whose number was already written must end nothing.
     fn write_markers(
         &self,
         producer: Producer,
+        transaction: u64,
         commit: bool,
         partitions: &[TopicPartition],
     ) -> impl Future<Output = io::Result<()>> + Send;

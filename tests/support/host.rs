@@ -107,7 +107,13 @@ impl<V: Volume> Peers for RealHost<V> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    async fn write_markers(&self, _: Producer, _: bool, _: &[TopicPartition]) -> io::Result<()> {
+    async fn write_markers(
+        &self,
+        _: Producer,
+        _: u64,
+        _: bool,
+        _: &[TopicPartition],
+    ) -> io::Result<()> {
         Ok(())
     }
 }

@@ -267,7 +267,13 @@ impl Peers for Machine {
         Ok(Response::VerifyTxn(VerifyTxnResponse { error: ErrorCode::None, transaction }))
     }
 
-    async fn write_markers(&self, _: Producer, _: bool, _: &[TopicPartition]) -> io::Result<()> {
+    async fn write_markers(
+        &self,
+        _: Producer,
+        _: u64,
+        _: bool,
+        _: &[TopicPartition],
+    ) -> io::Result<()> {
         Ok(())
     }
 }

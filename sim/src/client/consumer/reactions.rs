@@ -67,8 +67,8 @@ impl Consumer {
             ErrorCode::RebalanceInProgress if self.phase == Phase::Syncing => {}
             error => {
                 // Another answer may have told it that the coordinator is gone.
-                let knows_coordinator = self.rpc.coordinator().is_some();
-                if error == ErrorCode::RebalanceInProgress && knows_coordinator && cx.may() {
+                let can_commit = self.rpc.coordinator().is_some() && self.transactions.is_none();
+                if error == ErrorCode::RebalanceInProgress && can_commit && cx.may() {
                     // Some applications commit once more before they give up their partitions.
                     cx.record.reach(Milestone::CommitBeforeRejoin);
                     self.commit(cx);
@@ -129,7 +129,7 @@ impl Consumer {
     }
 
     /// An error of SyncGroup, Heartbeat or OffsetCommit that ends the membership as it is.
-    fn told_to_rejoin(&mut self, cx: &mut Cx<'_>, error: ErrorCode) {
+    pub(super) fn told_to_rejoin(&mut self, cx: &mut Cx<'_>, error: ErrorCode) {
         match error {
             ErrorCode::RebalanceInProgress => self.rejoin(cx, 0),
             ErrorCode::IllegalGeneration => {
@@ -148,7 +148,7 @@ impl Consumer {
         }
     }
 
-    fn fail(&mut self, cx: &mut Cx<'_>, error: ErrorCode) {
+    pub(super) fn fail(&mut self, cx: &mut Cx<'_>, error: ErrorCode) {
         cx.record.tell(cx.name, || format!("fails: {error}"));
         self.rejoin(cx, 0);
         self.join_at = u64::MAX;
