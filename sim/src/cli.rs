@@ -19,6 +19,7 @@ mod junit;
 mod layout;
 mod one;
 mod progress;
+mod prove;
 mod replay;
 mod run;
 mod summary;
@@ -84,6 +85,7 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Result<Exit, Halt> 
         Command::Replay(args) => replay::command(args, console),
         Command::Determinism(args) => determinism::command(args, console),
         Command::Conformance(args) => conformance::command(args, console),
+        Command::Prove(args) => prove::command(args, console),
         Command::Promises => words::promises(console),
         Command::Verbs => words::verbs(console),
         Command::Milestones => words::milestones(console),

@@ -18,6 +18,7 @@ pub mod net;
 pub mod outcome;
 pub mod output;
 pub mod plan;
+pub mod prove;
 pub mod record;
 pub mod run;
 pub mod runner;

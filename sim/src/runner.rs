@@ -6,10 +6,11 @@
 //!
 //! Threads and real time are at home here and nowhere else in the simulator; nothing of either
 //! reaches a run. `child` is the process of a seed, `suite` what all of them come to, `cluster` how
-//! failures are told apart.
+//! failures are told apart, `lift` what their plans have in common.
 
 mod child;
 mod cluster;
+mod lift;
 mod stopwatch;
 mod suite;
 #[cfg(test)]
@@ -30,6 +31,7 @@ use std::{
 pub use self::{
     child::Children,
     cluster::{Cluster, Kind},
+    lift::{FAILURES_MIN, Shared, features, shared},
     stopwatch::Stopwatch,
     suite::{Failure, Suite, Vacuum},
 };

@@ -17,6 +17,7 @@ Examples:
   cargo sim run --budget 10m --out found          as many as fit into ten minutes
   cargo sim replay 17 --trace                     one of them again, told
   cargo sim replay scenarios/rolling_restart.scn  a scenario, told
+  cargo sim prove --quick                         whether bugs would be noticed
 
 Exit codes:
   0 kept   1 a promise broke   2 did not settle   3 crashed   4 diverged   5 vacuous
@@ -40,6 +41,8 @@ pub(super) enum Command {
     Determinism(DeterminismArgs),
     /// Runs recorded behaviour of Kafka against the production coordinator
     Conformance(ConformanceArgs),
+    /// Plants bugs in a copy of the source, one at a time, and measures how soon each is found
+    Prove(ProveArgs),
     /// What a cluster promises
     Promises,
     /// The words of a scenario
@@ -128,6 +131,44 @@ pub(super) struct ConformanceArgs {
     /// Cases (.json) or traces (.jsonl)
     #[arg(value_name = "FILE", required = true)]
     pub(super) files: Vec<PathBuf>,
+}
+
+const BUGS: &str = "\
+A bug is a patch with a header; sim/src/prove/bug.rs says what stands there. A new one begins as a
+change of the source:
+  git diff >> my.patch && git stash    behind the lines `bug`, `idea` and `breaks`
+  cargo sim prove --patch my.patch     whether, and how soon, it is found
+
+Exit codes: 0 all as expected, 1 a bug was missed or a control found, 65 a patch does not apply";
+
+#[derive(Debug, Args)]
+#[command(after_help = BUGS)]
+pub(super) struct ProveArgs {
+    /// Only this bug of sim/bugs; may be given several times
+    #[arg(long = "bug", value_name = "ID")]
+    pub(super) bugs: Vec<String>,
+    /// A bug that is somewhere else; may be given several times
+    #[arg(long = "patch", value_name = "FILE")]
+    pub(super) patches: Vec<PathBuf>,
+    /// A few bugs, one for each part of the source, and none further than to its first failure
+    #[arg(long, conflicts_with_all = ["bugs", "patches"])]
+    pub(super) quick: bool,
+    /// How many seeds for each bug
+    #[arg(long, value_name = "N", default_value = "200")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) seeds: u64,
+    /// The first seed; the others follow it
+    #[arg(long, value_name = "SEED|COMMIT", default_value = "0", value_parser = seed)]
+    pub(super) from: Seed,
+    /// How many at a time; by default one for each core
+    #[arg(long, value_name = "J")]
+    pub(super) jobs: Option<NonZeroUsize>,
+    /// Where to write everything as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(super) json: Option<PathBuf>,
+    /// Where to copy the source to and to build; target/prove by default
+    #[arg(long, value_name = "DIR")]
+    pub(super) target_dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

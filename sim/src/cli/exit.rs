@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::ExitCode};
 
-use crate::outcome::Verdict;
+use crate::{outcome::Verdict, prove::Trouble};
 
 /// What the process ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub enum Exit {
     Vacuous = 5,
     /// The arguments make no sense.
     Usage = 64,
-    /// A scenario does not parse.
+    /// A scenario does not parse, or a patch does not apply.
     Data = 65,
     /// A file could not be read or written.
     InputOutput = 74,
@@ -68,6 +68,14 @@ impl Halt {
     pub(super) fn file(verb: &str, path: &Path, error: &dyn std::fmt::Display) -> Self {
         let message = format!("could not {verb} {}: {error}", path.display());
         Self { exit: Exit::InputOutput, message: Some(message) }
+    }
+
+    /// Something can't be proved.
+    pub(super) fn trouble(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Patch(message) => Self { exit: Exit::Data, message: Some(message) },
+            Trouble::Outside(message) => Self { exit: Exit::InputOutput, message: Some(message) },
+        }
     }
 
     /// Our own program can't be found to run it again.

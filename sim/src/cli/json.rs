@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::Serialize;
 
 use super::summary::{Summary, describe};
-use crate::outcome::{FaultCount, Outcome, Verdict};
+use crate::{
+    outcome::{FaultCount, Outcome, Verdict},
+    runner::Shared,
+};
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -24,6 +27,7 @@ struct Report<'a> {
     faults: &'a BTreeMap<String, FaultCount>,
     vacuous: Vacuous,
     clusters: Vec<ClusterRow>,
+    shared: Vec<SharedRow>,
     failures: Vec<FailureRow<'a>>,
 }
 
@@ -44,6 +48,23 @@ struct Vacuous {
 struct ClusterRow {
     what: String,
     seeds: Vec<u64>,
+}
+
+/// A feature that failures have more often than plans have.
+#[derive(Debug, Serialize)]
+pub(super) struct SharedRow {
+    feature: &'static str,
+    failures: u64,
+    of_failures: u64,
+    plans: u64,
+    of_plans: u64,
+}
+
+impl From<&Shared> for SharedRow {
+    fn from(it: &Shared) -> Self {
+        let Shared { feature, failures, of_failures, plans, of_plans } = *it;
+        Self { feature, failures, of_failures, plans, of_plans }
+    }
 }
 
 #[derive(Serialize)]
@@ -87,6 +108,7 @@ pub(super) fn report(summary: &Summary<'_>) -> String {
                 seeds: it.seeds.iter().map(|seed| seed.0).collect(),
             })
             .collect(),
+        shared: summary.shared.iter().map(Into::into).collect(),
         failures: suite
             .failures
             .iter()

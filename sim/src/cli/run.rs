@@ -72,6 +72,7 @@ pub(super) fn with(
     let summary = Summary {
         suite: &suite,
         files: &files,
+        shared: &runner::shared(args.from, &suite.failures, plan_of),
         first: args.from,
         profile: &args.profile.name,
         budget: args.budget.filter(|_| count != Some(suite.ran)),

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     milestone::Milestone,
     outcome::Verdict,
-    runner::{Cluster, Suite},
+    runner::{Cluster, Shared, Suite},
     seed::Seed,
 };
 
@@ -35,6 +35,8 @@ pub(super) struct Summary<'a> {
     pub(super) suite: &'a Suite,
     /// The plans that were written.
     pub(super) files: &'a BTreeMap<Seed, PathBuf>,
+    /// What the plans of the failures have in common.
+    pub(super) shared: &'a [Shared],
     pub(super) first: Seed,
     pub(super) profile: &'a str,
     /// The budget, if it has ended the suite.
@@ -194,7 +196,8 @@ impl Summary<'_> {
             count(self.suite.ran, "seed"),
             count(ways, "way")
         );
-        labelled("failed", [head].into_iter().chain(clusters.iter().map(line)))
+        let failed = labelled("failed", [head].into_iter().chain(clusters.iter().map(line)));
+        failed + &labelled("shared", sharing(self.shared))
     }
 
     fn failure(&self, cluster: &Cluster) -> String {
@@ -217,6 +220,16 @@ fn line(cluster: &Cluster) -> String {
     let more = if cluster.seeds.len() > SEEDS_NAMED { ", …" } else { "" };
     let times = cluster.seeds.len();
     format!("{times} × {what}: {}{more}", seeds.join(", "))
+}
+
+/// Shared features, a line each: how often in the failures, how often in plans.
+pub(super) fn sharing(shared: &[Shared]) -> impl Iterator<Item = String> {
+    shared.iter().enumerate().map(|(at, it)| {
+        let (failures, of) = (it.failures, count(it.of_failures, "failure"));
+        let (lift, usual) = (ratio(it.lift_tenths().into(), 10), it.usual_percent());
+        let among = if at == 0 { "" } else { "among these, " };
+        format!("{among}{} in {failures} of {of}: {lift} times its {usual}% of plans", it.feature)
+    })
 }
 
 /// What the failures of a cluster have in common.
