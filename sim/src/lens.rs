@@ -62,7 +62,12 @@ pub struct Lens {
     /// Brokers that have not applied a view in this life.
     booting: BTreeSet<Name>,
     rotten: BTreeSet<String>,
+    /// What each static member of each group was told last.
+    statics: BTreeMap<(Name, Name), Static>,
 }
+
+/// The reign, the generation and the member id that a static member was told.
+type Static = (u64, i32, Name);
 
 impl Lens {
     /// Nothing has been seen yet.
@@ -90,6 +95,7 @@ impl Lens {
             volume_timeout: micros(volume_timeout) + SLACK,
             booting: BTreeSet::new(),
             rotten: BTreeSet::new(),
+            statics: BTreeMap::new(),
         }
     }
 
@@ -464,6 +470,7 @@ fn outcome_of(error: ErrorCode) -> Outcome {
         ErrorCode::None => Outcome::Ok,
         ErrorCode::IllegalGeneration
         | ErrorCode::UnknownMemberId
+        | ErrorCode::FencedInstanceId
         | ErrorCode::RebalanceInProgress
         | ErrorCode::InvalidGroupId
         | ErrorCode::NonEmptyGroup

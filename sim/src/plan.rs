@@ -7,6 +7,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+mod manner;
+
+pub use self::manner::Manner;
+
 /// A whole run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -24,6 +28,8 @@ pub struct Plan {
     pub drift_ppm: u32,
     /// When the first clients start and how far apart they are.
     pub stagger: Duration,
+    /// How many members a group may have; any number if `None`.
+    pub group_max: Option<u32>,
     /// The topics.
     pub topics: Vec<Topic>,
     /// Who uses the cluster.
@@ -76,6 +82,17 @@ pub enum Clients {
         rebalance: Duration,
         /// How often each heartbeats.
         heartbeat: Duration,
+        /// Whether they are static: each has an instance id, its name.
+        is_static: bool,
+    },
+    /// One more member of a group, which does not do what a member should; until the faults end.
+    Rude {
+        /// The group, one with members.
+        group: String,
+        /// What it does.
+        manner: Manner,
+        /// How long it waits before it does it again.
+        every: Duration,
     },
     /// One client that commits and reads without joining.
     Committer {
@@ -303,6 +320,22 @@ pub enum Action {
         /// How long.
         duration: Duration,
     },
+    /// A member's process dies with its connections, and another takes its place after a while.
+    Respawn {
+        /// Which, `group.n`.
+        client: String,
+        /// How long after.
+        down: Duration,
+        /// Whether the new one knows the member id of the old one.
+        keeps_id: bool,
+    },
+    /// A second process runs under the instance id of a static member.
+    Duplicate {
+        /// Of which, `group.n`.
+        client: String,
+        /// How long.
+        duration: Duration,
+    },
     /// An offset file becomes unreadable by bit rot, until the end of the run.
     Rot {
         /// Whose.
@@ -403,7 +436,10 @@ impl Plan {
     pub fn groups(&self) -> Arc<[String]> {
         let names = self.clients.iter().filter_map(|clients| match clients {
             Clients::Group { name, .. } | Clients::Committer { name, .. } => Some(name.clone()),
-            Clients::Reader { .. } | Clients::OneShot { .. } | Clients::Admin { .. } => None,
+            Clients::Reader { .. }
+            | Clients::OneShot { .. }
+            | Clients::Admin { .. }
+            | Clients::Rude { .. } => None,
         });
         names.collect()
     }
@@ -424,7 +460,8 @@ impl Plan {
             Clients::Committer { .. }
             | Clients::Reader { .. }
             | Clients::OneShot { .. }
-            | Clients::Admin { .. } => None,
+            | Clients::Admin { .. }
+            | Clients::Rude { .. } => None,
         });
         timeouts.max().unwrap_or(Duration::ZERO)
     }

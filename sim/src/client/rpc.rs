@@ -83,6 +83,16 @@ impl<W: Copy + PartialEq> Rpc<W> {
         }
     }
 
+    /// Forgets all that is under way and who the coordinator is, and looks for nobody.
+    pub fn drop_all(&mut self, cx: &mut Cx<'_>) {
+        for it in self.due.drain(..) {
+            cx.lens.gave_up(it.request);
+        }
+        self.finding = None;
+        self.coordinator = None;
+        self.find_at = u64::MAX;
+    }
+
     /// Sends a request to the coordinator, which must be known.
     pub fn call(&mut self, cx: &mut Cx<'_>, what: W, body: Request, timeout: u64) -> u64 {
         let broker = self.coordinator.expect("the caller looks first");

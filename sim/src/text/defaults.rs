@@ -45,6 +45,7 @@ pub(super) fn blank() -> Plan {
         volume: VOLUME,
         drift_ppm: DRIFT_PPM,
         stagger: STAGGER,
+        group_max: None,
         topics: Vec::new(),
         clients: Vec::new(),
         steps: Vec::new(),

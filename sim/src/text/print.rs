@@ -106,6 +106,7 @@ fn settings(plan: &Plan) -> Vec<Words> {
         line("volume").unless("latency", plan.volume, defaults::VOLUME),
         line("clocks").unless("drift", Ppm(plan.drift_ppm), Ppm(defaults::DRIFT_PPM)),
         line("clients").unless("stagger", plan.stagger, defaults::STAGGER),
+        line("group-size").optional("max", plan.group_max.map(Count)),
     ];
     settings.into_iter().filter(|it| !is_usual(it)).collect()
 }
@@ -116,16 +117,24 @@ fn topic(topic: &Topic) -> Words {
 
 fn clients(clients: &Clients) -> Words {
     match clients {
-        Clients::Group { name, topic, members, commit_every, session, rebalance, heartbeat } => {
-            line("group")
-                .name(name)
-                .text("topic", topic)
-                .option("members", Count(*members))
-                .unless("commit-every", *commit_every, defaults::COMMIT_EVERY)
-                .unless("session", *session, defaults::SESSION)
-                .unless("rebalance", *rebalance, defaults::REBALANCE)
-                .unless("heartbeat", *heartbeat, defaults::HEARTBEAT)
-        }
+        Clients::Group {
+            name,
+            topic,
+            members,
+            commit_every,
+            session,
+            rebalance,
+            heartbeat,
+            is_static,
+        } => line("group")
+            .name(name)
+            .text("topic", topic)
+            .option("members", Count(*members))
+            .unless("commit-every", *commit_every, defaults::COMMIT_EVERY)
+            .unless("session", *session, defaults::SESSION)
+            .unless("rebalance", *rebalance, defaults::REBALANCE)
+            .unless("heartbeat", *heartbeat, defaults::HEARTBEAT)
+            .unless("static", *is_static, false),
         Clients::Committer { name, topic, every } => {
             line("committer").name(name).text("topic", topic).option("every", Period(*every))
         }
@@ -139,6 +148,9 @@ fn clients(clients: &Clients) -> Words {
             .unless("odd-ids", *odd_ids, false)
             .unless("delete", *delete, false),
         Clients::Admin { name, every } => line("admin").name(name).option("every", Period(*every)),
+        Clients::Rude { group, manner, every } => {
+            line("rude").name(group).option("manner", *manner).option("every", Period(*every))
+        }
     }
 }
 
@@ -185,6 +197,8 @@ fn subject(action: &Action) -> Words {
         Action::Rot { group } => line("rot").name(group),
         Action::Leave { client } => line("leave").name(client),
         Action::Freeze { client, .. } => line("freeze").name(client),
+        Action::Respawn { client, .. } => line("respawn").name(client),
+        Action::Duplicate { client, .. } => line("duplicate").name(client),
     }
 }
 
@@ -201,7 +215,11 @@ fn options(action: &Action, line: Words) -> Words {
         | Action::Flap { duration, .. }
         | Action::Twin { duration, .. }
         | Action::BlackHole { duration, .. }
-        | Action::Freeze { duration, .. } => line.option("for", *duration),
+        | Action::Freeze { duration, .. }
+        | Action::Duplicate { duration, .. } => line.option("for", *duration),
+        Action::Respawn { down, keeps_id, .. } => {
+            line.option("down", *down).unless("keeps-id", *keeps_id, false)
+        }
         Action::Lag { duration, back, .. } => {
             line.unless("back", *back, false).option("for", *duration)
         }

@@ -11,7 +11,7 @@ use kaas_coordinator::{
 
 use super::{Consumer, Phase};
 use crate::{
-    client::{BACKOFF, Cx, decode_names},
+    client::{BACKOFF, Cx, assignor::decode_names},
     milestone::Milestone,
     trace,
 };
@@ -144,12 +144,5 @@ impl Consumer {
             }
             fatal => self.fail(cx, fatal),
         }
-    }
-
-    fn fail(&mut self, cx: &mut Cx<'_>, error: ErrorCode) {
-        cx.record.tell(cx.name, || format!("fails: {error}"));
-        self.rejoin(cx, 0);
-        self.join_at = u64::MAX;
-        self.phase = Phase::Failed(error);
     }
 }

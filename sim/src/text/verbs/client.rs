@@ -21,4 +21,27 @@ pub(super) const VERBS: &[Verb] = &[
             Ok(Action::Freeze { client, duration: line.needed("for")? })
         }),
     },
+    Verb {
+        name: "respawn",
+        usage: "respawn MEMBER down=DURATION [keeps-id=yes|no] [at=TIME]",
+        about: "A member's process dies, and a new one comes, which may know the member id.",
+        example: "respawn billing.1 down=2s",
+        read: Read::Step(|line, draft| {
+            Ok(Action::Respawn {
+                client: draft.member(line.name()?)?,
+                down: line.needed("down")?,
+                keeps_id: line.or("keeps-id", false)?,
+            })
+        }),
+    },
+    Verb {
+        name: "duplicate",
+        usage: "duplicate MEMBER for=DURATION [at=TIME]",
+        about: "A second process, `MEMBER*`, runs under the instance id of a static member.",
+        example: "duplicate billing.1 for=10s",
+        read: Read::Step(|line, draft| {
+            let client = draft.static_member(line.name()?)?;
+            Ok(Action::Duplicate { client, duration: line.needed("for")? })
+        }),
+    },
 ];

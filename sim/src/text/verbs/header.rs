@@ -76,6 +76,17 @@ pub(super) const VERBS: &[Verb] = &[
         }),
     },
     Verb {
+        name: "group-size",
+        usage: "group-size max=COUNT",
+        about: "How many members a group may have: any number, unless this says otherwise.",
+        example: "group-size max=3",
+        read: Read::Setting(|line, draft| {
+            let Count(max) = line.needed("max")?;
+            draft.plan.group_max = Some(max);
+            Ok(())
+        }),
+    },
+    Verb {
         name: "topic",
         usage: "topic NAME partitions=COUNT",
         about: "A topic.",
@@ -89,7 +100,7 @@ pub(super) const VERBS: &[Verb] = &[
     Verb {
         name: "group",
         usage: "group NAME topic=TOPIC members=COUNT [commit-every=DURATION] [session=DURATION] \
-                [rebalance=DURATION] [heartbeat=DURATION]",
+                [rebalance=DURATION] [heartbeat=DURATION] [static=yes|no]",
         about: "A consumer group and its members, `NAME.1` and up.",
         example: "group audit topic=orders members=2 commit-every=500ms",
         read: Read::Declaration(|line, draft| {
@@ -98,6 +109,7 @@ pub(super) const VERBS: &[Verb] = &[
             let session = period("session", defaults::SESSION)?;
             let rebalance = period("rebalance", defaults::REBALANCE)?;
             let heartbeat = period("heartbeat", defaults::HEARTBEAT)?;
+            let is_static = line.or("static", false)?;
             let topic = draft.topic(line.needed_text("topic")?)?;
             let Count(members) = line.needed("members")?;
             let name = new_name(line.name()?)?;
@@ -109,6 +121,7 @@ pub(super) const VERBS: &[Verb] = &[
                 session,
                 rebalance,
                 heartbeat,
+                is_static,
             })
         }),
     },
@@ -158,6 +171,18 @@ pub(super) const VERBS: &[Verb] = &[
             let name = new_name(line.name()?)?;
             let Period(every) = line.needed("every")?;
             draft.add_clients(Clients::Admin { name, every })
+        }),
+    },
+    Verb {
+        name: "rude",
+        usage: "rude GROUP manner=MANNER every=DURATION",
+        about: "One more member of a group, `GROUP.MANNER`, which is none as it should be.",
+        example: "rude billing manner=never-syncs every=2s",
+        read: Read::Declaration(|line, draft| {
+            let manner = line.needed("manner")?;
+            let Period(every) = line.needed("every")?;
+            let group = draft.consumer_group(line.name()?)?;
+            draft.add_clients(Clients::Rude { group, manner, every })
         }),
     },
 ];

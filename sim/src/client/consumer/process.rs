@@ -1,0 +1,110 @@
+//! The process of a member: it dies, and another takes its place.
+//!
+//! A new process of a static member has its instance id, and as a rule not its member id. A process
+//! that ends with an error that is another's fault, as when a duplicate fences it, is started again
+//! by its supervisor.
+
+use kaas_coordinator::api::ErrorCode;
+
+use super::{Consumer, Phase};
+use crate::client::{Cx, Send};
+
+/// How long a supervisor waits before it starts a process again, in microseconds.
+pub const RESTART: u64 = 3_000_000;
+
+impl Consumer {
+    /// Gives it the instance id of a static member.
+    pub fn with_instance(mut self, instance: Option<&str>) -> Self {
+        self.instance = instance.map(Into::into);
+        self
+    }
+
+    /// Names the errors after which its supervisor starts it again.
+    pub fn with_excuses(mut self, excused: Vec<ErrorCode>) -> Self {
+        self.excused = excused;
+        self
+    }
+
+    /// A second process of a static member, which does not run yet.
+    pub fn as_duplicate(mut self) -> Self {
+        self.is_duplicate = true;
+        self.phase = Phase::Down;
+        self
+    }
+
+    /// Whether it counts among the members of its group.
+    pub fn counts(&self) -> bool {
+        match self.phase {
+            Phase::Gone => false,
+            Phase::Down => !self.is_duplicate,
+            Phase::Out
+            | Phase::Joining
+            | Phase::Syncing
+            | Phase::Fetching
+            | Phase::Consuming
+            | Phase::Failed(_) => true,
+        }
+    }
+
+    /// How often it was told that another has its instance id.
+    pub fn fenced(&self) -> u64 {
+        self.fenced
+    }
+
+    /// Its process dies, with its connections. Returns whether there was one.
+    pub fn die(&mut self, cx: &mut Cx<'_>) -> bool {
+        if matches!(self.phase, Phase::Down | Phase::Gone) {
+            return false;
+        }
+        self.hang_up(cx);
+        self.phase = Phase::Down;
+        cx.record.tell(cx.name, || "its process dies".to_owned());
+        true
+    }
+
+    /// A new process begins, perhaps with the member id of the old one.
+    pub fn start(&mut self, cx: &mut Cx<'_>, keeps_id: bool) {
+        if self.phase != Phase::Down {
+            return;
+        }
+        if !keeps_id {
+            self.forget_member();
+        }
+        self.phase = Phase::Out;
+        self.join_at = cx.now;
+        self.rpc.start_at(cx.now);
+        cx.record.tell(cx.name, || "a process starts".to_owned());
+        self.wake(cx);
+    }
+
+    fn hang_up(&mut self, cx: &mut Cx<'_>) {
+        self.rpc.drop_all(cx);
+        for broker in 0..cx.brokers {
+            cx.sends.push(Send::Close { broker });
+        }
+        self.rejoin(cx, 0);
+        self.join_at = u64::MAX;
+        self.restart_at = u64::MAX;
+    }
+
+    /// An error ends the process.
+    pub(super) fn fail(&mut self, cx: &mut Cx<'_>, error: ErrorCode) {
+        cx.record.tell(cx.name, || format!("fails: {error}"));
+        self.fenced += u64::from(error == ErrorCode::FencedInstanceId);
+        self.rejoin(cx, 0);
+        self.join_at = u64::MAX;
+        self.phase = Phase::Failed(error);
+        if self.excused.contains(&error) {
+            self.restart_at = cx.now + RESTART;
+        }
+    }
+
+    /// Starts a new process in place of one that has ended, when it is time to.
+    pub(super) fn supervise(&mut self, cx: &mut Cx<'_>) {
+        if self.restart_at <= cx.now && matches!(self.phase, Phase::Failed(_)) {
+            self.hang_up(cx);
+            self.phase = Phase::Down;
+            self.start(cx, false);
+        }
+    }
+}

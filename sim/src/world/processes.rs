@@ -1,0 +1,121 @@
+//! What each step does to single clients, and the end of all rudeness.
+
+#![expect(clippy::wildcard_enum_match_arm, reason = "other steps are about other things")]
+
+use super::World;
+use crate::{
+    client::{Client, consumer::Consumer, duplicate_name},
+    milestone::Milestone,
+    plan::Action,
+    seed::micros,
+};
+
+impl World {
+    /// Begins what a step does to a client. Returns after how long it ends, in microseconds.
+    pub(super) fn begin_client(&mut self, step: usize, action: &Action) -> Option<u64> {
+        match action {
+            Action::Leave { client } => {
+                self.client_leaves(client, step);
+                None
+            }
+            Action::Freeze { client, duration } => {
+                self.freeze(client, micros(*duration), step);
+                Some(micros(*duration))
+            }
+            Action::Respawn { client, down, .. } => {
+                let client = self.client_named(client)?;
+                let mut was_alive = false;
+                self.with_consumer(client, |it, cx| was_alive = it.die(cx));
+                if !was_alive {
+                    return None;
+                }
+                // Who comes next is not the one who stood still.
+                self.clients[client].frozen = 0;
+                self.record.effect(step);
+                Some(micros(*down))
+            }
+            Action::Duplicate { client, duration } => {
+                let name = duplicate_name(&self.plan, step, client);
+                let duplicate = self.client_named(&name)?;
+                self.with_consumer(duplicate, |it, cx| it.start(cx, false));
+                Some(micros(*duration))
+            }
+            _ => unreachable!("is no step about a client"),
+        }
+    }
+
+    /// Ends what a step began.
+    pub(super) fn end_client(&mut self, step: usize, action: &Action) {
+        match action {
+            Action::Respawn { client, keeps_id, .. } => {
+                let client = self.client_named(client).expect("its process has died");
+                self.record.reach(Milestone::ProcessReplaced);
+                self.with_consumer(client, |it, cx| it.start(cx, *keeps_id));
+            }
+            Action::Duplicate { client, .. } => {
+                let name = duplicate_name(&self.plan, step, client);
+                let duplicate = self.client_named(&name).expect("it was started");
+                let original = self.client_named(client).expect("a plan names clients it has");
+                let fenced = [duplicate, original].map(|it| self.consumer(it).fenced());
+                if fenced.iter().any(|it| *it > 0) {
+                    self.record.effect(step);
+                }
+                self.with_consumer(duplicate, |it, cx| {
+                    it.die(cx);
+                });
+            }
+            _ => unreachable!("is no step that lasts and is about a client"),
+        }
+    }
+
+    /// The faults are over: rude clients stay away from now on.
+    pub(super) fn end_rudeness(&mut self) {
+        for client in 0..self.clients.len() {
+            if let Some(Client::Rude(_)) = self.clients[client].client {
+                self.with_client(client, |it, cx| {
+                    let Client::Rude(it) = it else { unreachable!("it was just seen") };
+                    it.stop(cx);
+                });
+            }
+        }
+    }
+
+    fn consumer(&self, client: usize) -> &Consumer {
+        match &self.clients[client].client {
+            Some(Client::Consumer(it)) => it,
+            _ => unreachable!("a member is a consumer, and takes no step now"),
+        }
+    }
+
+    fn with_consumer(
+        &mut self,
+        client: usize,
+        step: impl FnOnce(&mut Consumer, &mut crate::client::Cx<'_>),
+    ) {
+        self.with_client(client, |it, cx| {
+            let Client::Consumer(it) = it else { unreachable!("a member is a consumer") };
+            step(it, cx);
+        });
+    }
+
+    /// The number of a client.
+    pub(super) fn client_named(&self, name: &str) -> Option<usize> {
+        self.clients.iter().position(|slot| *slot.name == *name)
+    }
+
+    fn client_leaves(&mut self, name: &str, step: usize) {
+        if let Some(client) = self.client_named(name) {
+            self.record.effect(step);
+            self.with_client(client, |it, cx| it.leave(cx));
+        }
+    }
+
+    fn freeze(&mut self, name: &str, micros: u64, step: usize) {
+        if let Some(client) = self.client_named(name) {
+            self.clients[client].frozen = self.now + micros;
+            self.clients[client].frozen_by = step;
+            let name = self.clients[client].name.clone();
+            self.record.tell(&name, || "stops in place".to_owned());
+        }
+    }
+}
