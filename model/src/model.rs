@@ -87,6 +87,7 @@ impl Model {
             | What::FileChanged { .. }
             | What::GroupAtEnd { .. } => self.client(what),
             What::MemberIdIssued { .. }
+            | What::InstanceListed { .. }
             | What::JoinAnswered { .. }
             | What::SyncSent { .. }
             | What::SyncAnswered { .. }
@@ -211,6 +212,9 @@ impl Model {
         match what {
             What::MemberIdIssued { group, client, member } => {
                 generations.issued(group, client, member, ledger);
+            }
+            What::InstanceListed { group, reign, member, instance } => {
+                generations.listed((group, *reign), member, instance);
             }
             What::JoinAnswered { reign, .. } => {
                 if let Some(join) = Join::of(what) {

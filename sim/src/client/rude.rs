@@ -147,6 +147,7 @@ impl Rude {
 
     fn join(&mut self, cx: &mut Cx<'_>) {
         self.place = Place::Joining;
+        self.heartbeat_at = u64::MAX;
         let mut request = JoinRequest {
             group: self.group.clone(),
             member_id: self.member_id.clone(),

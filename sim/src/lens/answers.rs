@@ -150,6 +150,13 @@ impl Lens {
             return;
         }
         let reign = self.reign(at.broker, group);
+        for listed in &it.members {
+            if let Some(instance) = &listed.instance {
+                let (group, instance) = (group.shared(), instance.shared());
+                let member = listed.member_id.shared();
+                self.see(What::InstanceListed { group, reign, member, instance });
+            }
+        }
         if let Some(instance) = &asked.instance {
             let who = (group.shared(), Arc::clone(instance));
             let now = (reign, it.generation, Arc::clone(&member));
