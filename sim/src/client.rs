@@ -241,10 +241,10 @@ pub fn all(plan: &Plan) -> Vec<ClientSlot> {
                 let it = Client::Admin(Box::new(it));
                 slots.push(ClientSlot::new(plan.seed, number, name, it));
             }
-            Clients::Rude { group, manner, every } => {
+            Clients::Rude { group, manner, every, from } => {
                 let (spec, topic) = group_of(plan, group);
                 let how = (*manner, micros(*every));
-                let it = Rude::new(how, spec, plan.partitions(topic), number, start);
+                let it = Rude::new(how, spec, plan.partitions(topic), number, micros(*from));
                 let it = Client::Rude(Box::new(it));
                 let name = format!("{group}.{}", manner.word());
                 slots.push(ClientSlot::new(plan.seed, number, &name, it));

@@ -93,6 +93,8 @@ pub enum Clients {
         manner: Manner,
         /// How long it waits before it does it again.
         every: Duration,
+        /// When it begins.
+        from: Duration,
     },
     /// One client that commits and reads without joining.
     Committer {

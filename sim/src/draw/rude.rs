@@ -68,8 +68,10 @@ pub(super) fn draw_rude(plan: &mut Plan, is_storm: bool) {
         if *manner == Manner::Crowds {
             plan.group_max = Some(size);
         }
-        let (manner, every) = (*manner, millis(u64::from(every)));
-        plan.clients.push(Clients::Rude { group, manner, every });
+        // Who is there first leads.
+        let from = if stream.percent(50) { 0 } else { stream.below(15_000) };
+        let (manner, every, from) = (*manner, millis(u64::from(every)), millis(from));
+        plan.clients.push(Clients::Rude { group, manner, every, from });
     }
 }
 

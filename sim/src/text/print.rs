@@ -148,9 +148,11 @@ fn clients(clients: &Clients) -> Words {
             .unless("odd-ids", *odd_ids, false)
             .unless("delete", *delete, false),
         Clients::Admin { name, every } => line("admin").name(name).option("every", Period(*every)),
-        Clients::Rude { group, manner, every } => {
-            line("rude").name(group).option("manner", *manner).option("every", Period(*every))
-        }
+        Clients::Rude { group, manner, every, from } => line("rude")
+            .name(group)
+            .option("manner", *manner)
+            .option("every", Period(*every))
+            .unless("from", *from, defaults::FROM),
     }
 }
 

@@ -74,7 +74,8 @@ fn declarations() -> impl Strategy<Value = Plan> {
         or_usual(defaults::STAGGER, duration()),
     );
     let clients = [0, 1, 2, 3].map(|number| option::of(clients(number)));
-    let rude = option::of((select(Manner::ALL.to_vec()), period()));
+    let rude =
+        option::of((select(Manner::ALL.to_vec()), period(), or_usual(defaults::FROM, duration())));
     let clients = (clients, option::of(period()), rude).prop_map(|(clients, every, rude)| {
         let mut clients: Vec<_> = clients.into_iter().flatten().collect();
         let group = clients.iter().find_map(|it| match it {
@@ -93,10 +94,8 @@ fn declarations() -> impl Strategy<Value = Plan> {
             | Clients::Rude { .. } => None,
         });
         clients.extend(group.zip(every).map(|(name, every)| Clients::Reader { name, every }));
-        clients.extend(consumed.zip(rude).map(|(group, (manner, every))| Clients::Rude {
-            group,
-            manner,
-            every,
+        clients.extend(consumed.zip(rude).map(|(group, ((_, manner), every, from))| {
+            Clients::Rude { group, manner, every, from }
         }));
         clients
     });

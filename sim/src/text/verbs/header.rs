@@ -175,14 +175,15 @@ pub(super) const VERBS: &[Verb] = &[
     },
     Verb {
         name: "rude",
-        usage: "rude GROUP manner=MANNER every=DURATION",
+        usage: "rude GROUP manner=MANNER every=DURATION [from=DURATION]",
         about: "One more member of a group, `GROUP.MANNER`, which is none as it should be.",
         example: "rude billing manner=never-syncs every=2s",
         read: Read::Declaration(|line, draft| {
             let manner = line.needed("manner")?;
             let Period(every) = line.needed("every")?;
+            let from = line.or("from", defaults::FROM)?;
             let group = draft.consumer_group(line.name()?)?;
-            draft.add_clients(Clients::Rude { group, manner, every })
+            draft.add_clients(Clients::Rude { group, manner, every, from })
         }),
     },
 ];
