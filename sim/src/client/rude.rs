@@ -173,6 +173,9 @@ impl Rude {
             ErrorCode::None => {
                 self.member_id = it.member_id.clone();
                 self.generation = it.generation;
+                if self.rpc.coordinator().is_none() {
+                    return self.again(cx, BACKOFF);
+                }
                 self.place = Place::Begun;
                 self.begun_at = cx.now;
                 self.heartbeat_at = cx.now + self.heartbeat;

@@ -23,7 +23,12 @@ impl Consumer {
                 self.member_id = it.member_id.clone();
                 self.generation = it.generation;
                 self.heartbeat_at = cx.now + self.settings.heartbeat;
-                self.sync(cx, it);
+                if self.rpc.coordinator().is_some() {
+                    self.sync(cx, it);
+                } else {
+                    // Something else has failed meanwhile: it is found anew first.
+                    self.rejoin(cx, BACKOFF);
+                }
             }
             ErrorCode::MemberIdRequired => {
                 self.member_id = it.member_id.clone();
@@ -66,7 +71,8 @@ impl Consumer {
             ErrorCode::None => {}
             ErrorCode::RebalanceInProgress if self.phase == Phase::Syncing => {}
             error => {
-                if error == ErrorCode::RebalanceInProgress && cx.may() {
+                let may_commit = error == ErrorCode::RebalanceInProgress && cx.may();
+                if may_commit && self.rpc.coordinator().is_some() {
                     // Some applications commit once more before they give up their partitions.
                     cx.record.reach(Milestone::CommitBeforeRejoin);
                     self.commit(cx);
