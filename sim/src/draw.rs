@@ -48,7 +48,7 @@ pub fn draw(seed: Seed, profile: &str) -> Option<Plan> {
     rude::draw_static(&mut plan);
     let lasts = Stream::new(seed.0, "length", 0).between(20, 60) * 1000;
     if profile != "quiet" {
-        rude::draw_rude(&mut plan, profile == "storm");
+        rude::draw_rude(&mut plan);
         plan.steps = faults::draw(&plan, lasts, profile == "storm");
     }
     plan.steps.push(Step { at: None, action: Action::Wait { duration: millis(lasts) } });

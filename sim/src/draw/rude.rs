@@ -22,10 +22,9 @@ pub(super) fn draw_static(plan: &mut Plan) {
 }
 
 /// Adds rude clients: a swarm as faults are, some plans with none, some with one manner, few with all.
-pub(super) fn draw_rude(plan: &mut Plan, is_storm: bool) {
+pub(super) fn draw_rude(plan: &mut Plan) {
     let mut swarm = Stream::new(plan.seed, "swarm of manners", 0);
     let density = match swarm.below(100) {
-        _ if is_storm => 100,
         0..50 => 0,
         50..75 => 10,
         75..95 => 30,

@@ -207,8 +207,8 @@ fn an_error_in_a_declaration_says_where_and_what_would_be_right() {
     );
     let group = format!("{topic}\ngroup g topic=orders members=1");
     check(
-        &format!("{group}\nrude h manner=never-syncs every=1s"),
-        "4: there is no group with members `h`; there is `g`",
+        &format!("{group}\nrude stock manner=never-syncs every=1s"),
+        "4: there is no group with members `stock`; there is `g`",
     );
     let manners = Manner::ALL.iter().map(|(word, _)| format!("`{word}`")).collect::<Vec<_>>();
     let (last, manners) = manners.split_last().unwrap();
