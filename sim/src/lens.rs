@@ -297,6 +297,9 @@ impl Lens {
                     local: Micros(local),
                 });
             }
+            Note::Loaded { group, .. } => {
+                self.reigns.taken_over(broker, &file_name::encode(group));
+            }
             Note::State { group, state: "Dead", .. } => {
                 self.reigns.over(broker, &file_name::encode(group));
             }
