@@ -102,15 +102,28 @@ impl<H: Host> Broker<H> {
         }
         if let Request::DeleteGroups { groups } = request {
             let single = |group| Request::DeleteGroups { groups: vec![group] };
-            let answers = join_all(groups.into_iter().map(|it| self.call_one(single(it)))).await;
+            let answers = self.call_each(groups, single).await;
             return Response::DeleteGroups(answers.into_iter().flat_map(deleted).collect());
         }
         if let Request::DescribeGroups { groups } = request {
             let single = |group| Request::DescribeGroups { groups: vec![group] };
-            let answers = join_all(groups.into_iter().map(|it| self.call_one(single(it)))).await;
+            let answers = self.call_each(groups, single).await;
             return Response::DescribeGroups(answers.into_iter().flat_map(described).collect());
         }
         self.call_one(request).await
+    }
+
+    /// Answers a request about several groups, each by itself. What is known of one may have to wait
+    /// for another, so all are checked when all are there.
+    async fn call_each(
+        &self,
+        groups: Vec<GroupId>,
+        single: impl Fn(GroupId) -> Request,
+    ) -> Vec<Response> {
+        let calls = groups.iter().map(|it| self.call_one(single(it.clone())));
+        let answers = join_all(calls).await;
+        let checked = groups.iter().zip(answers).map(|(it, answer)| self.recheck(Some(it), answer));
+        checked.collect()
     }
 
     /// Answers a request about at most one group.

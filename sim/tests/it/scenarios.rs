@@ -41,6 +41,7 @@ scenarios! {
     closing_broker_answers
     cold_commit_after_failover
     deposed_controller
+    describe_waits_for_another
     fenced_zombie
     lagging_owner
     never_syncing_leader
