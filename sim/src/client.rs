@@ -12,7 +12,7 @@ use kaas_coordinator::api::{ErrorCode, Request, Response};
 use crate::{
     lens::Lens,
     net::ConnId,
-    plan::{Action, Clients, Manner, Plan},
+    plan::{Clients, Manner, Plan},
     record::Record,
     seed::{Stream, micros},
 };
@@ -251,13 +251,12 @@ pub fn all(plan: &Plan) -> Vec<ClientSlot> {
             }
         }
     }
-    for (step, client) in duplicates(plan) {
+    for (spec, name) in static_members(plan) {
+        // Each has a place, whether it is ever used or not, so that no step moves another client.
         let number = slots.len();
-        let (group, _) = client.rsplit_once('.').expect("a member is called `group.n`");
-        let (spec, _) = group_of(plan, group);
-        let it = consumer(plan, spec, client, (number, u64::MAX)).as_duplicate();
+        let it = consumer(plan, spec, &name, (number, u64::MAX)).as_duplicate();
         let it = Client::Consumer(Box::new(it));
-        slots.push(ClientSlot::new(plan.seed, number, &duplicate_name(plan, step, client), it));
+        slots.push(ClientSlot::new(plan.seed, number, &duplicate_name(&name), it));
     }
     let number = slots.len();
     let examiner = Admin::new(plan.groups(), None, number, u64::MAX);
@@ -304,17 +303,23 @@ fn group_of<'a>(plan: &'a Plan, group: &str) -> (&'a Clients, &'a str) {
     found.expect("a plan names groups that it has")
 }
 
-/// The steps that run a second process of a member, and of which.
-fn duplicates(plan: &Plan) -> impl Iterator<Item = (usize, &str)> {
-    plan.steps.iter().enumerate().filter_map(|(step, it)| {
-        let Action::Duplicate { client, .. } = &it.action else { return None };
-        Some((step, client.as_str()))
+/// The static members of all groups, by group and by name.
+fn static_members(plan: &Plan) -> impl Iterator<Item = (&Clients, String)> {
+    plan.clients.iter().flat_map(|it| {
+        let (name, members) = match it {
+            Clients::Group { name, members, is_static: true, .. } => (name.as_str(), *members),
+            Clients::Group { .. }
+            | Clients::Committer { .. }
+            | Clients::Reader { .. }
+            | Clients::OneShot { .. }
+            | Clients::Admin { .. }
+            | Clients::Rude { .. } => ("", 0),
+        };
+        (1..=members).map(move |member| (it, format!("{name}.{member}")))
     })
 }
 
-/// What the second process of a member that a step runs is called: a star for each so far.
-pub fn duplicate_name(plan: &Plan, step: usize, client: &str) -> String {
-    let so_far = duplicates(plan).take_while(|it| it.0 <= step);
-    let stars = so_far.filter(|it| it.1 == client).map(|_| '*');
-    client.chars().chain(stars).collect()
+/// What the second process of a member is called.
+pub fn duplicate_name(member: &str) -> String {
+    format!("{member}*")
 }

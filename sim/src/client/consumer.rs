@@ -48,8 +48,8 @@ pub struct Consumer {
     excused: Vec<ErrorCode>,
     /// Whether it is a second process of a static member.
     is_duplicate: bool,
-    /// How often it was told that another has its instance id.
-    fenced: u64,
+    /// Whether it was told that another has its instance id.
+    is_fenced: bool,
     member_id: MemberId,
     generation: i32,
     /// The member id of the last heartbeat.
@@ -130,7 +130,7 @@ impl Consumer {
             instance: None,
             excused: Vec::new(),
             is_duplicate: false,
-            fenced: 0,
+            is_fenced: false,
             member_id: "".into(),
             generation: -1,
             beats_as: "".into(),

@@ -35,8 +35,16 @@ impl World {
                 Some(micros(*down))
             }
             Action::Duplicate { client, duration } => {
-                let name = duplicate_name(&self.plan, step, client);
-                let duplicate = self.client_named(&name)?;
+                let original = self.client_named(client)?;
+                let duplicate = self.client_named(&duplicate_name(client))?;
+                let mut may_start = true;
+                self.with_consumer(duplicate, |it, _| may_start = !it.is_up());
+                if !may_start {
+                    return None;
+                }
+                self.with_consumer(original, |it, _| {
+                    it.take_fenced();
+                });
                 self.with_consumer(duplicate, |it, cx| it.start(cx, false));
                 Some(micros(*duration))
             }
@@ -53,11 +61,14 @@ impl World {
                 self.with_consumer(client, |it, cx| it.start(cx, *keeps_id));
             }
             Action::Duplicate { client, .. } => {
-                let name = duplicate_name(&self.plan, step, client);
-                let duplicate = self.client_named(&name).expect("it was started");
                 let original = self.client_named(client).expect("a plan names clients it has");
-                let fenced = [duplicate, original].map(|it| self.consumer(it).fenced());
-                if fenced.iter().any(|it| *it > 0) {
+                let duplicate = self.client_named(&duplicate_name(client));
+                let duplicate = duplicate.expect("it was started");
+                let mut is_fenced = false;
+                for it in [original, duplicate] {
+                    self.with_consumer(it, |it, _| is_fenced |= it.take_fenced());
+                }
+                if is_fenced {
                     self.record.effect(step);
                 }
                 self.with_consumer(duplicate, |it, cx| {
@@ -77,13 +88,6 @@ impl World {
                     it.stop(cx);
                 });
             }
-        }
-    }
-
-    fn consumer(&self, client: usize) -> &Consumer {
-        match &self.clients[client].client {
-            Some(Client::Consumer(it)) => it,
-            _ => unreachable!("a member is a consumer, and takes no step now"),
         }
     }
 

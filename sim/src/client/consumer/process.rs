@@ -32,6 +32,11 @@ impl Consumer {
         self
     }
 
+    /// Whether it has a process.
+    pub fn is_up(&self) -> bool {
+        !matches!(self.phase, Phase::Down | Phase::Gone)
+    }
+
     /// Whether it counts among the members of its group.
     pub fn counts(&self) -> bool {
         match self.phase {
@@ -46,14 +51,14 @@ impl Consumer {
         }
     }
 
-    /// How often it was told that another has its instance id.
-    pub fn fenced(&self) -> u64 {
-        self.fenced
+    /// Whether it was told that another has its instance id, since it was asked last.
+    pub fn take_fenced(&mut self) -> bool {
+        std::mem::take(&mut self.is_fenced)
     }
 
     /// Its process dies, with its connections. Returns whether there was one.
     pub fn die(&mut self, cx: &mut Cx<'_>) -> bool {
-        if matches!(self.phase, Phase::Down | Phase::Gone) {
+        if !self.is_up() {
             return false;
         }
         self.hang_up(cx);
@@ -90,7 +95,7 @@ impl Consumer {
     /// An error ends the process.
     pub(super) fn fail(&mut self, cx: &mut Cx<'_>, error: ErrorCode) {
         cx.record.tell(cx.name, || format!("fails: {error}"));
-        self.fenced += u64::from(error == ErrorCode::FencedInstanceId);
+        self.is_fenced |= error == ErrorCode::FencedInstanceId;
         self.rejoin(cx, 0);
         self.join_at = u64::MAX;
         self.phase = Phase::Failed(error);
