@@ -1,4 +1,4 @@
-//! Requests and answers of the group and offset APIs, as Kafka 3.7 defines them, without the wire.
+//! Requests and answers of the group, offset and transaction APIs, as Kafka 3.7 defines them, without the wire.
 //!
 //! The host decodes bytes into [`Request`] and encodes [`Response`]; nothing here knows about
 //! versions except where Kafka's behaviour depends on them (`version` fields). Authorisation and
@@ -12,6 +12,7 @@ mod answer;
 mod error;
 mod group;
 mod offsets;
+mod txn;
 
 pub use error::ErrorCode;
 pub use group::{
@@ -22,6 +23,11 @@ pub use group::{
 pub use offsets::{
     CommitOffset, FetchedOffset, OffsetCommitRequest, OffsetDeleteRequest, OffsetDeleteResponse,
     OffsetFetchRequest, OffsetFetchResponse,
+};
+pub use txn::{
+    AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, EndTxnRequest, InitProducerIdRequest,
+    InitProducerIdResponse, Producer, TxnMarkerRequest, TxnOffsetCommitRequest, TxnOutcome,
+    TxnOutcomeRequest, VerifyTxnRequest, VerifyTxnResponse,
 };
 
 /// What a key of FindCoordinator names.
@@ -72,6 +78,22 @@ pub enum Request {
         /// The groups, one answer each.
         groups: Vec<GroupId>,
     },
+    /// Who am I? Ends what an earlier producer of the transactional id left open.
+    InitProducerId(InitProducerIdRequest),
+    /// The transaction is about to write to these partitions.
+    AddPartitionsToTxn(AddPartitionsToTxnRequest),
+    /// The transaction is about to commit offsets of this group.
+    AddOffsetsToTxn(AddOffsetsToTxnRequest),
+    /// Commit or abort the transaction.
+    EndTxn(EndTxnRequest),
+    /// Store offsets that become visible with the transaction.
+    TxnOffsetCommit(TxnOffsetCommitRequest),
+    /// From a group's coordinator: is this transaction open?
+    VerifyTxn(VerifyTxnRequest),
+    /// From a transaction's coordinator: it is decided.
+    TxnMarker(TxnMarkerRequest),
+    /// From a group's coordinator: what became of this transaction?
+    TxnOutcome(TxnOutcomeRequest),
 }
 
 impl Request {
@@ -89,6 +111,14 @@ impl Request {
             Self::DeleteGroups { .. } => "DeleteGroups",
             Self::ListGroups { .. } => "ListGroups",
             Self::DescribeGroups { .. } => "DescribeGroups",
+            Self::InitProducerId(_) => "InitProducerId",
+            Self::AddPartitionsToTxn(_) => "AddPartitionsToTxn",
+            Self::AddOffsetsToTxn(_) => "AddOffsetsToTxn",
+            Self::EndTxn(_) => "EndTxn",
+            Self::TxnOffsetCommit(_) => "TxnOffsetCommit",
+            Self::VerifyTxn(_) => "VerifyTxn",
+            Self::TxnMarker(_) => "TxnMarker",
+            Self::TxnOutcome(_) => "TxnOutcome",
         }
     }
 }
@@ -123,6 +153,22 @@ pub enum Response {
     },
     /// One description per group, in the order of the request.
     DescribeGroups(Vec<DescribedGroup>),
+    /// See [`InitProducerIdResponse`].
+    InitProducerId(InitProducerIdResponse),
+    /// One verdict per partition, in the order of the request.
+    AddPartitionsToTxn(Vec<(TopicPartition, ErrorCode)>),
+    /// Just the verdict.
+    AddOffsetsToTxn(ErrorCode),
+    /// Just the verdict; success as soon as the decision is durable, before it is visible.
+    EndTxn(ErrorCode),
+    /// One verdict per partition, in the order of the request.
+    TxnOffsetCommit(Vec<(TopicPartition, ErrorCode)>),
+    /// See [`VerifyTxnResponse`].
+    VerifyTxn(VerifyTxnResponse),
+    /// Just the verdict; success if the group has, or never had, to do with the transaction.
+    TxnMarker(ErrorCode),
+    /// What became of it, or why that can't be told here.
+    TxnOutcome(Result<TxnOutcome, ErrorCode>),
 }
 
 /// Where a key's coordinator is.

@@ -7,13 +7,18 @@
 use std::{
     collections::BTreeMap,
     future::poll_fn,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::{Mutex, MutexGuard},
     task::{Context, Poll},
     time::Duration,
 };
 
-use futures_util::{StreamExt, future::join_all, stream::FuturesUnordered, task::AtomicWaker};
+use futures_util::{
+    StreamExt,
+    future::{Either, join_all, select},
+    stream::FuturesUnordered,
+    task::AtomicWaker,
+};
 use tokio::sync::oneshot;
 
 use crate::{
@@ -22,9 +27,9 @@ use crate::{
     config::Config,
     group::{Inspection, Ticket},
     ids::{BrokerId, GroupId},
-    manager::{Job, Manager, Turn, perform},
+    manager::{Done, Job, Manager, Turn, perform},
     note::Note,
-    ports::{Clock, Entropy, Host, Instant, Log},
+    ports::{Clock, Entropy, Host, Instant, Log, Peers},
 };
 
 /// One broker's coordinator; shared by all of its connections.
@@ -103,27 +108,26 @@ impl<H: Host> Broker<H> {
         if let Request::DeleteGroups { groups } = request {
             let single = |group| Request::DeleteGroups { groups: vec![group] };
             let answers = self.call_each(groups, single).await;
-            return Response::DeleteGroups(answers.into_iter().flat_map(deleted).collect());
+            return Response::DeleteGroups(answers.flat_map(deleted).collect());
         }
         if let Request::DescribeGroups { groups } = request {
             let single = |group| Request::DescribeGroups { groups: vec![group] };
             let answers = self.call_each(groups, single).await;
-            return Response::DescribeGroups(answers.into_iter().flat_map(described).collect());
+            return Response::DescribeGroups(answers.flat_map(described).collect());
         }
         self.call_one(request).await
     }
 
-    /// Answers a request about several groups, each by itself. What is known of one may have to wait
-    /// for another, so all are checked when all are there.
+    /// Answers the same request about each of several groups. The first answer waits for the last,
+    /// and may have lost its worth by then.
     async fn call_each(
         &self,
         groups: Vec<GroupId>,
         single: impl Fn(GroupId) -> Request,
-    ) -> Vec<Response> {
-        let calls = groups.iter().map(|it| self.call_one(single(it.clone())));
+    ) -> impl Iterator<Item = Response> {
+        let calls = groups.iter().map(|group| self.call_one(single(group.clone())));
         let answers = join_all(calls).await;
-        let checked = groups.iter().zip(answers).map(|(it, answer)| self.recheck(Some(it), answer));
-        checked.collect()
+        groups.into_iter().zip(answers).map(|(group, it)| self.recheck(Some(&group), it))
     }
 
     /// Answers a request about at most one group.
@@ -148,14 +152,18 @@ impl<H: Host> Broker<H> {
         let now = self.host.clock().now();
         let state = self.lock();
         let coordinator = state.manager.coordinator();
-        match group {
-            Some(group) if !coordinator.serves(now, group) => {
+        match (group, response) {
+            (Some(group), response) if !coordinator.serves(now, group) => {
                 response.with_error(ErrorCode::NotCoordinator)
             }
-            None if !coordinator.is_fresh(now) => {
+            (None, response) if !coordinator.is_fresh(now) => {
                 response.with_error(ErrorCode::CoordinatorNotAvailable)
             }
-            Some(_) | None => response,
+            (None, Response::ListGroups { error, mut groups }) => {
+                groups.retain(|it| coordinator.owns(&it.group));
+                Response::ListGroups { error, groups }
+            }
+            (Some(_) | None, response) => response,
         }
     }
 
@@ -180,7 +188,7 @@ impl<H: Host> Broker<H> {
             self.waker.register(cx.waker());
             loop {
                 for job in self.due() {
-                    jobs.push(perform(&self.host, job));
+                    jobs.push(self.perform(job));
                 }
                 if let Poll::Ready(Some(done)) = jobs.poll_next_unpin(cx) {
                     self.quiet_step(|state, turn| state.manager.complete(turn, done));
@@ -196,6 +204,27 @@ impl<H: Host> Broker<H> {
             }
         })
         .await;
+    }
+
+    async fn perform(&self, job: Job) -> Done {
+        match job {
+            Job::Call { broker, request, because } => {
+                let answer = self.call_broker(&broker, request).await;
+                Done::Called { because, answer }
+            }
+            other => perform(&self.host, other).await,
+        }
+    }
+
+    /// Asks a broker and gives up after a while.
+    async fn call_broker(&self, broker: &BrokerId, request: Request) -> Option<Response> {
+        let timeout = self.lock().manager.core().config.offsets.volume_timeout;
+        let timer = self.host.clock().sleep_until(self.host.clock().now() + timeout);
+        let answer = self.host.peers().call(broker, request);
+        match select(pin!(answer), pin!(timer)).await {
+            Either::Left((answer, _)) => answer.ok(),
+            Either::Right(((), _)) => None,
+        }
     }
 
     /// Waits for the next deadline, reusing the timer if that has not moved.

@@ -65,6 +65,9 @@ pub struct OffsetsConfig {
     /// How many partitions a group may have offsets of; a commit of one more is refused with
     /// INVALID_COMMIT_OFFSET_SIZE (Kafka has no bound).
     pub partitions_max: usize,
+    /// How long offsets may wait for the end of their transaction before its coordinator is asked
+    /// what became of it; `transaction.max.timeout.ms`, since until then it may be open.
+    pub txn_orphan_after: Duration,
 }
 
 impl Default for Config {
@@ -105,6 +108,7 @@ impl Default for OffsetsConfig {
             volume_timeout: Duration::from_secs(5),
             waiting_max: 10_000,
             partitions_max: 100_000,
+            txn_orphan_after: Duration::from_mins(15),
         }
     }
 }

@@ -87,6 +87,10 @@ id_type!(
     InstanceId
 );
 id_type!(
+    /// A `transactional.id`: what a producer calls itself across its restarts.
+    TransactionalId
+);
+id_type!(
     /// A topic's name.
     Topic
 );

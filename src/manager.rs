@@ -10,6 +10,7 @@
 //! | `entry.rs` | one group in memory: members, offsets, what waits for the volume |
 //! | `membership.rs` | JoinGroup, SyncGroup, Heartbeat, LeaveGroup of an entry |
 //! | `offsets.rs` | commits, reads and deletions of an entry, and their queue |
+//! | `txn_offsets.rs` | commits in transactions, and the markers that end those |
 //! | `storage.rs` | take-overs and what becomes of operations under a claim |
 //! | `admin.rs` | FindCoordinator, ListGroups, DescribeGroups |
 //! | `upkeep.rs` | polling, timers, retention, idle groups, late answers |
@@ -42,9 +43,10 @@ mod job;
 mod membership;
 mod offsets;
 mod storage;
+mod txn_offsets;
 mod upkeep;
 
-pub(crate) use job::{Done, Job, perform};
+pub(crate) use job::{Because, Done, Job, perform};
 
 /// What the outside gives to every step.
 pub(crate) struct Turn<'a> {
@@ -154,13 +156,21 @@ impl Manager {
             | Request::SyncGroup(_)
             | Request::Heartbeat(_)
             | Request::LeaveGroup(_)
-            | Request::OffsetDelete(_) => true,
+            | Request::OffsetDelete(_)
+            | Request::TxnOffsetCommit(_)
+            | Request::TxnMarker(_) => true,
             Request::OffsetCommit(_)
             | Request::OffsetFetch(_)
             | Request::DeleteGroups { .. }
             | Request::DescribeGroups { .. }
             | Request::FindCoordinator { .. }
-            | Request::ListGroups { .. } => false,
+            | Request::ListGroups { .. }
+            | Request::InitProducerId(_)
+            | Request::AddPartitionsToTxn(_)
+            | Request::AddOffsetsToTxn(_)
+            | Request::EndTxn(_)
+            | Request::VerifyTxn(_)
+            | Request::TxnOutcome(_) => false,
         };
         if let Request::SyncGroup(sync) = request
             && let Some(error) = crate::group::refusal_before_gate(sync)
@@ -195,6 +205,7 @@ impl Manager {
             Done::Listed { ticket, states, cold } => self.listed(turn, ticket, &states, cold),
             Done::Overdue(groups) => self.overdue(turn, groups),
             Done::Relinquished => {}
+            Done::Called { because, answer } => self.called(turn, because, answer),
             Done::TookOver { group, serial, outcome } => {
                 self.with_serial(&group, serial, turn, |it, core| {
                     it.took_over(core, turn, outcome)
@@ -205,6 +216,22 @@ impl Manager {
             }
             Done::Checked { group, serial, outcome } => {
                 self.with_serial(&group, serial, turn, |it, core| it.checked(core, turn, outcome));
+            }
+        }
+    }
+
+    /// A broker has answered, or has not.
+    fn called(&mut self, turn: &Turn<'_>, because: Because, answer: Option<Response>) {
+        match because {
+            Because::Verify { group, serial, ticket } => {
+                self.with_serial(&group, serial, turn, |it, core| {
+                    it.verified(core, turn, ticket, answer)
+                });
+            }
+            Because::Outcome { group, serial, transaction } => {
+                self.with_serial(&group, serial, turn, |it, core| {
+                    it.heard_outcome(core, turn, &transaction, answer.as_ref());
+                });
             }
         }
     }

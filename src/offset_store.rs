@@ -4,6 +4,7 @@
 //! - `file.rs`: the file's content in memory, reading and writing it.
 //! - `claim.rs`: the protocol on the volume: take over, publish, delete, check, relinquish.
 //! - `batch.rs`: what queued changes do to a file's content.
+//! - `pending.rs`: offsets that wait for the end of their transaction.
 //! - `survey.rs`: reading the files of groups that are not in memory, for lists and retention.
 //!
 //! The store knows nothing of members or ownership; `manager.rs` decides when its protocols run.
@@ -13,6 +14,7 @@ pub mod batch;
 pub mod claim;
 pub mod file;
 pub mod file_name;
+pub mod pending;
 pub mod survey;
 
 /// The directory of the offset files.

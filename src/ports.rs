@@ -12,7 +12,11 @@ use std::{
     time::Duration,
 };
 
-use crate::{api::Endpoint, ids::BrokerId, note::Note};
+use crate::{
+    api::{Endpoint, Producer, Request, Response},
+    ids::{BrokerId, TopicPartition},
+    note::Note,
+};
 
 /// The host of one broker: all ports together.
 pub trait Host: Send + Sync + 'static {
@@ -103,6 +107,27 @@ pub trait Peers: Send + Sync + 'static {
     /// The epoch of the controller lease: how often it has changed hands. Must not take long: a view
     /// is confirmed only behind it, and an error leaves the epoch that is known.
     fn lease_epoch(&self) -> impl Future<Output = io::Result<i64>> + Send;
+
+    /// Sends a request to a broker, perhaps this one, and gives its answer. An error says nothing
+    /// about whether the request arrived. May take for ever; the caller gives up by dropping the
+    /// future.
+    fn call(
+        &self,
+        broker: &BrokerId,
+        request: Request,
+    ) -> impl Future<Output = io::Result<Response>> + Send;
+
+    /// Writes the end of a transaction to partitions of topics, whoever leads them: the business of
+    /// the host's log. An error makes the coordinator repeat it, and a coordinator that was deposed
+    /// may come late: `transaction` numbers the transactions of a producer, rising, and a marker
+    /// whose number was already written must end nothing.
+    fn write_markers(
+        &self,
+        producer: Producer,
+        transaction: u64,
+        commit: bool,
+        partitions: &[TopicPartition],
+    ) -> impl Future<Output = io::Result<()>> + Send;
 }
 
 /// Where notable events go: a log file in production, the trace in the simulator.

@@ -30,6 +30,7 @@ pub fn standard(seed: Seed) -> Plan {
         rebalance: ms(20_000),
         heartbeat: ms(3000),
         is_static: false,
+        transactions: None,
     });
     Plan {
         claim: vec![format!("The standard plan, seed {seed}.")],

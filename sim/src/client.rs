@@ -12,6 +12,7 @@ use kaas_coordinator::api::{ErrorCode, Request, Response};
 use crate::{
     lens::Lens,
     net::ConnId,
+    output::Output,
     plan::{Clients, Manner, Plan},
     record::Record,
     seed::{Stream, micros},
@@ -124,6 +125,8 @@ pub struct Cx<'a> {
     pub lens: &'a mut Lens,
     /// The trace.
     pub record: &'a mut Record,
+    /// Where transactional clients write.
+    pub output: &'a mut Output,
     /// How many brokers there are places for.
     pub brokers: usize,
     /// Whether nothing may depend on the seed.
@@ -216,7 +219,7 @@ pub fn all(plan: &Plan) -> Vec<ClientSlot> {
                     let number = number + member as usize;
                     let start = start + stagger * u64::from(member);
                     let client = format!("{name}.{}", member + 1);
-                    let consumer = consumer(plan, spec, &client, (number, start));
+                    let consumer = consumer(plan, spec, (&client, &client), (number, start));
                     let consumer = Client::Consumer(Box::new(consumer));
                     slots.push(ClientSlot::new(plan.seed, number, &client, consumer));
                 }
@@ -254,9 +257,10 @@ pub fn all(plan: &Plan) -> Vec<ClientSlot> {
     for (spec, name) in static_members(plan) {
         // Each has a place, whether it is ever used or not, so that no step moves another client.
         let number = slots.len();
-        let it = consumer(plan, spec, &name, (number, u64::MAX)).as_duplicate();
+        let client = duplicate_name(&name);
+        let it = consumer(plan, spec, (&client, &name), (number, u64::MAX)).as_duplicate();
         let it = Client::Consumer(Box::new(it));
-        slots.push(ClientSlot::new(plan.seed, number, &duplicate_name(&name), it));
+        slots.push(ClientSlot::new(plan.seed, number, &client, it));
     }
     let number = slots.len();
     let examiner = Admin::new(plan.groups(), None, number, u64::MAX);
@@ -265,13 +269,18 @@ pub fn all(plan: &Plan) -> Vec<ClientSlot> {
     slots
 }
 
-/// A member of the group `spec`, by name.
-fn consumer(plan: &Plan, spec: &Clients, name: &str, (number, start): (usize, u64)) -> Consumer {
+/// A process of a member of the group `spec`, by its own name and the member's.
+fn consumer(
+    plan: &Plan,
+    spec: &Clients,
+    (client, member): (&str, &str),
+    (number, start): (usize, u64),
+) -> Consumer {
     let Clients::Group { name: group, topic, is_static, .. } = spec else {
         unreachable!("only groups have consumers")
     };
-    Consumer::new(spec, plan.partitions(topic), number, start)
-        .with_instance(is_static.then_some(name))
+    Consumer::new(spec, client, plan.partitions(topic), number, start)
+        .with_instance(is_static.then_some(member))
         .with_excuses(excuses(plan, group, *is_static))
 }
 

@@ -46,6 +46,7 @@ pub fn draw(seed: Seed, profile: &str) -> Option<Plan> {
     };
     draw_clients(&mut plan, &mut Stream::new(seed.0, "clients", 0));
     rude::draw_static(&mut plan);
+    draw_transactions(&mut plan, &mut Stream::new(seed.0, "transactions", 0));
     let lasts = Stream::new(seed.0, "length", 0).between(20, 60) * 1000;
     if profile != "quiet" {
         rude::draw_rude(&mut plan);
@@ -98,6 +99,7 @@ fn draw_clients(plan: &mut Plan, stream: &mut Stream) {
             rebalance: millis(stream.between(5000, 15_000)),
             heartbeat: millis(session / 3),
             is_static: false,
+            transactions: None,
         });
     }
     for committer in 0..small(stream, 3) {
@@ -137,4 +139,18 @@ fn draw_clients(plan: &mut Plan, stream: &mut Stream) {
         | Clients::Admin { .. }
         | Clients::Rude { .. } => true,
     });
+}
+
+/// In some runs some groups process what they consume in transactions, some of which time out soon.
+fn draw_transactions(plan: &mut Plan, stream: &mut Stream) {
+    if !stream.percent(50) {
+        return;
+    }
+    for clients in &mut plan.clients {
+        if let Clients::Group { transactions, .. } = clients
+            && stream.percent(60)
+        {
+            *transactions = Some(millis(stream.between(1000, 15_000)));
+        }
+    }
 }

@@ -5,8 +5,9 @@
 //! happens while it runs comes from named streams of its seed, so one step more or less moves no
 //! draw of another.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
+mod lookups;
 mod manner;
 
 pub use self::manner::Manner;
@@ -84,6 +85,8 @@ pub enum Clients {
         heartbeat: Duration,
         /// Whether they are static: each has an instance id, its name.
         is_static: bool,
+        /// The timeout of their transactions, if they process what they consume in those.
+        transactions: Option<Duration>,
     },
     /// One more member of a group, which does not do what a member should; until the faults end.
     Rude {
@@ -322,13 +325,13 @@ pub enum Action {
         /// How long.
         duration: Duration,
     },
-    /// A member's process dies with its connections, and another takes its place after a while.
-    Respawn {
+    /// A client's process dies and begins anew after a while, with nothing but its names.
+    Crash {
         /// Which, `group.n`.
         client: String,
-        /// How long after.
+        /// How long it is away.
         down: Duration,
-        /// Whether the new one knows the member id of the old one.
+        /// Whether it still knows its member id.
         keeps_id: bool,
     },
     /// A second process runs under the instance id of a static member.
@@ -419,54 +422,6 @@ pub enum Operation {
     List,
     /// Asking whether something exists.
     Exists,
-}
-
-impl Plan {
-    /// Whether nothing that happens may depend on the seed: a scenario, whose trace is a snapshot.
-    pub fn is_fixed(&self) -> bool {
-        let is_fixed = |span: Span| span.min == span.max;
-        is_fixed(self.network) && is_fixed(self.volume) && self.drift_ppm == 0
-    }
-
-    /// The partitions of a topic, `topic/n`.
-    pub fn partitions(&self, topic: &str) -> Arc<[String]> {
-        let count = self.topics.iter().find(|it| it.name == topic).map_or(0, |it| it.partitions);
-        (0..count).map(|partition| format!("{topic}/{partition}")).collect()
-    }
-
-    /// The groups that are there for the whole run: those of consumers and committers.
-    pub fn groups(&self) -> Arc<[String]> {
-        let names = self.clients.iter().filter_map(|clients| match clients {
-            Clients::Group { name, .. } | Clients::Committer { name, .. } => Some(name.clone()),
-            Clients::Reader { .. }
-            | Clients::OneShot { .. }
-            | Clients::Admin { .. }
-            | Clients::Rude { .. } => None,
-        });
-        names.collect()
-    }
-
-    /// The longest rebalance timeout of any consumer.
-    pub fn longest_rebalance(&self) -> Duration {
-        self.longest(|_, rebalance| rebalance)
-    }
-
-    /// The longest session timeout of any consumer.
-    pub fn longest_session(&self) -> Duration {
-        self.longest(|session, _| session)
-    }
-
-    fn longest(&self, pick: impl Fn(Duration, Duration) -> Duration) -> Duration {
-        let timeouts = self.clients.iter().filter_map(|it| match it {
-            Clients::Group { session, rebalance, .. } => Some(pick(*session, *rebalance)),
-            Clients::Committer { .. }
-            | Clients::Reader { .. }
-            | Clients::OneShot { .. }
-            | Clients::Admin { .. }
-            | Clients::Rude { .. } => None,
-        });
-        timeouts.max().unwrap_or(Duration::ZERO)
-    }
 }
 
 impl Action {

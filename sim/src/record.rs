@@ -172,6 +172,7 @@ impl Record {
             | ErrorCode::InvalidProducerEpoch
             | ErrorCode::InvalidTxnState
             | ErrorCode::InvalidProducerIdMapping
+            | ErrorCode::InvalidTransactionTimeout
             | ErrorCode::ConcurrentTransactions
             | ErrorCode::NonEmptyGroup
             | ErrorCode::GroupIdNotFound

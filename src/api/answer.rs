@@ -1,10 +1,11 @@
 //! Turning requests into refusals and answers into errors, in the shape each API has for that.
 
 use super::{
-    DescribedGroup, ErrorCode, FoundCoordinator, JoinResponse, LeaveResponse, OffsetDeleteResponse,
-    OffsetFetchResponse, Request, Response, SyncResponse,
+    DescribedGroup, ErrorCode, FoundCoordinator, InitProducerIdResponse, JoinResponse,
+    LeaveResponse, OffsetDeleteResponse, OffsetFetchResponse, Request, Response, SyncResponse,
+    VerifyTxnResponse,
 };
-use crate::ids::GroupId;
+use crate::ids::{GroupId, TransactionalId};
 
 impl Request {
     /// The group that the request is about; `None` for those about none or several.
@@ -21,7 +22,42 @@ impl Request {
                 [group] => Some(group),
                 _ => None,
             },
-            Self::FindCoordinator { .. } | Self::ListGroups { .. } => None,
+            Self::TxnOffsetCommit(request) => Some(&request.group),
+            Self::TxnMarker(request) => Some(&request.group),
+            Self::FindCoordinator { .. }
+            | Self::ListGroups { .. }
+            | Self::InitProducerId(_)
+            | Self::AddPartitionsToTxn(_)
+            | Self::AddOffsetsToTxn(_)
+            | Self::EndTxn(_)
+            | Self::VerifyTxn(_)
+            | Self::TxnOutcome(_) => None,
+        }
+    }
+
+    /// The transactional id whose coordinator the request is for; `None` for those that are for a
+    /// group's coordinator or for any broker.
+    pub fn transactional_id(&self) -> Option<&TransactionalId> {
+        match self {
+            Self::InitProducerId(request) => request.transactional_id.as_ref(),
+            Self::AddPartitionsToTxn(request) => Some(&request.transactional_id),
+            Self::AddOffsetsToTxn(request) => Some(&request.transactional_id),
+            Self::EndTxn(request) => Some(&request.transactional_id),
+            Self::VerifyTxn(request) => Some(&request.transactional_id),
+            Self::TxnOutcome(request) => Some(&request.transactional_id),
+            Self::FindCoordinator { .. }
+            | Self::JoinGroup(_)
+            | Self::SyncGroup(_)
+            | Self::Heartbeat(_)
+            | Self::LeaveGroup(_)
+            | Self::OffsetCommit(_)
+            | Self::OffsetFetch(_)
+            | Self::OffsetDelete(_)
+            | Self::DeleteGroups { .. }
+            | Self::ListGroups { .. }
+            | Self::DescribeGroups { .. }
+            | Self::TxnOffsetCommit(_)
+            | Self::TxnMarker(_) => None,
         }
     }
 
@@ -53,6 +89,22 @@ impl Request {
                 let refuse = |it: &GroupId| DescribedGroup::refused(error, it.clone());
                 Response::DescribeGroups(groups.iter().map(refuse).collect())
             }
+            Self::InitProducerId(_) => {
+                Response::InitProducerId(InitProducerIdResponse::refused(error))
+            }
+            Self::AddPartitionsToTxn(request) => {
+                let partitions = request.partitions.iter();
+                Response::AddPartitionsToTxn(partitions.map(|it| (it.clone(), error)).collect())
+            }
+            Self::AddOffsetsToTxn(_) => Response::AddOffsetsToTxn(error),
+            Self::EndTxn(_) => Response::EndTxn(error),
+            Self::TxnOffsetCommit(request) => {
+                let offsets = request.offsets.iter();
+                Response::TxnOffsetCommit(offsets.map(|it| (it.partition.clone(), error)).collect())
+            }
+            Self::VerifyTxn(_) => Response::VerifyTxn(VerifyTxnResponse::refused(error)),
+            Self::TxnMarker(_) => Response::TxnMarker(error),
+            Self::TxnOutcome(_) => Response::TxnOutcome(Err(error)),
         }
     }
 }
@@ -72,6 +124,15 @@ impl Response {
             Self::DeleteGroups(groups) => groups.iter().any(|(_, error)| error.is_none()),
             Self::ListGroups { error, .. } => error.is_none(),
             Self::DescribeGroups(groups) => groups.iter().any(|it| it.error.is_none()),
+            Self::InitProducerId(response) => response.error.is_none(),
+            Self::AddPartitionsToTxn(partitions) | Self::TxnOffsetCommit(partitions) => {
+                partitions.iter().any(|(_, error)| error.is_none())
+            }
+            Self::AddOffsetsToTxn(error) | Self::EndTxn(error) | Self::TxnMarker(error) => {
+                error.is_none()
+            }
+            Self::VerifyTxn(response) => response.error.is_none(),
+            Self::TxnOutcome(outcome) => outcome.is_ok(),
         }
     }
 
@@ -113,6 +174,18 @@ impl Response {
                     .map(|it| DescribedGroup::refused(worse(it.error), it.group))
                     .collect(),
             ),
+            Self::InitProducerId(_) => Self::InitProducerId(InitProducerIdResponse::refused(error)),
+            Self::AddPartitionsToTxn(partitions) => Self::AddPartitionsToTxn(
+                partitions.into_iter().map(|(it, old)| (it, worse(old))).collect(),
+            ),
+            Self::AddOffsetsToTxn(_) => Self::AddOffsetsToTxn(error),
+            Self::EndTxn(_) => Self::EndTxn(error),
+            Self::TxnOffsetCommit(partitions) => Self::TxnOffsetCommit(
+                partitions.into_iter().map(|(it, old)| (it, worse(old))).collect(),
+            ),
+            Self::VerifyTxn(_) => Self::VerifyTxn(VerifyTxnResponse::refused(error)),
+            Self::TxnMarker(_) => Self::TxnMarker(error),
+            Self::TxnOutcome(_) => Self::TxnOutcome(Err(error)),
         }
     }
 }

@@ -44,6 +44,8 @@ pub enum ErrorCode {
     InvalidTxnState = 48,
     /// The producer id does not belong to the transactional id.
     InvalidProducerIdMapping = 49,
+    /// The transaction timeout is out of bounds.
+    InvalidTransactionTimeout = 50,
     /// The previous transaction is still completing.
     ConcurrentTransactions = 51,
     /// The group has members.
@@ -97,6 +99,7 @@ impl ErrorCode {
             Self::InvalidProducerEpoch => "INVALID_PRODUCER_EPOCH",
             Self::InvalidTxnState => "INVALID_TXN_STATE",
             Self::InvalidProducerIdMapping => "INVALID_PRODUCER_ID_MAPPING",
+            Self::InvalidTransactionTimeout => "INVALID_TRANSACTION_TIMEOUT",
             Self::ConcurrentTransactions => "CONCURRENT_TRANSACTIONS",
             Self::NonEmptyGroup => "NON_EMPTY_GROUP",
             Self::GroupIdNotFound => "GROUP_ID_NOT_FOUND",

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use crate::{
+    api::{Request, Response},
     assignment::{ASSIGNMENT_PATH, SharedView},
     config::OffsetsConfig,
     group::Ticket,
-    ids::GroupId,
+    ids::{BrokerId, GroupId},
     offset_store::{
         batch::{Retention, Situation, expired},
         claim::{Claim, Outcome, TakeOver},
         file::OffsetFile,
+        pending::{PendingTxn, Transaction},
         survey::{Surveyed, protocol_type, survey},
     },
     ports::{Clock, Host, Instant, Peers, Volume},
@@ -30,14 +32,24 @@ pub(crate) enum Job {
     Relinquish { claim: Claim },
     /// Read the protocol types of all groups that `view` routes here.
     List { ticket: Ticket, states: Vec<Arc<str>>, wanted: Wanted },
+    /// Ask a broker, perhaps this one.
+    Call { broker: BrokerId, request: Request, because: Because },
     /// Find groups that have outlived their retention.
     FindOverdue { wanted: Wanted, unix_ms: i64, config: OffsetsConfig },
+}
+
+/// What a [`Job::Call`] is for.
+pub(crate) enum Because {
+    /// A TxnOffsetCommit of this group waits for its transaction to be verified.
+    Verify { group: GroupId, serial: u64, ticket: Ticket },
+    /// A transaction that this group has had offsets of for long.
+    Outcome { group: GroupId, serial: u64, transaction: Transaction },
 }
 
 /// Which groups a survey is about: those that a view routes to one broker.
 pub(crate) struct Wanted {
     pub(crate) view: Option<SharedView>,
-    pub(crate) me: crate::ids::BrokerId,
+    pub(crate) me: BrokerId,
 }
 
 impl Wanted {
@@ -48,16 +60,41 @@ impl Wanted {
 
 /// What came of a [`Job`].
 pub(crate) enum Done {
-    Polled { read_at: Instant, content: Option<Vec<u8>>, lease: Option<i64> },
-    TookOver { group: GroupId, serial: u64, outcome: TakeOver },
-    Changed { group: GroupId, serial: u64, outcome: Outcome },
-    Checked { group: GroupId, serial: u64, outcome: Outcome },
+    Polled {
+        read_at: Instant,
+        content: Option<Vec<u8>>,
+        lease: Option<i64>,
+    },
+    TookOver {
+        group: GroupId,
+        serial: u64,
+        outcome: TakeOver,
+    },
+    Changed {
+        group: GroupId,
+        serial: u64,
+        outcome: Outcome,
+    },
+    Checked {
+        group: GroupId,
+        serial: u64,
+        outcome: Outcome,
+    },
     Relinquished,
-    Listed { ticket: Ticket, states: Vec<Arc<str>>, cold: Option<Vec<Surveyed<Arc<str>>>> },
+    Listed {
+        ticket: Ticket,
+        states: Vec<Arc<str>>,
+        cold: Option<Vec<Surveyed<Arc<str>>>>,
+    },
     Overdue(Vec<GroupId>),
+    /// `None` if there was no answer in time; then the request may arrive yet.
+    Called {
+        because: Because,
+        answer: Option<Response>,
+    },
 }
 
-/// Does a job.
+/// Does a job that needs only the host.
 pub(crate) async fn perform(host: &impl Host, job: Job) -> Done {
     let volume = host.volume();
     match job {
@@ -92,6 +129,7 @@ pub(crate) async fn perform(host: &impl Host, job: Job) -> Done {
             let cold = survey(volume, |group| wanted.contains(group), protocol_type).await;
             Done::Listed { ticket, states, cold: cold.ok() }
         }
+        Job::Call { .. } => unreachable!("calls need a timeout, which the broker has"),
         Job::FindOverdue { wanted, unix_ms, config } => {
             let overdue = |file: &OffsetFile| is_overdue(file, unix_ms, &config).then_some(());
             let found = survey(volume, |group| wanted.contains(group), overdue).await;
@@ -108,5 +146,8 @@ fn is_overdue(file: &OffsetFile, now_ms: i64, config: &OffsetsConfig) -> bool {
     };
     // Who had members when its coordinator died has no `empty_since`; its next owner decides.
     let orphaned = file.protocol_type.is_some() && file.empty_since.is_none();
-    orphaned || !expired(file, &Retention { now_ms, keep: config.retention, situation }).is_empty()
+    let is_old = |it: &PendingTxn| it.is_older_than(config.txn_orphan_after, now_ms);
+    orphaned
+        || file.pending.transactions().any(is_old)
+        || !expired(file, &Retention { now_ms, keep: config.retention, situation }).is_empty()
 }

@@ -34,7 +34,15 @@ pub(super) fn answer_without_entry(config: &Config, request: &Request) -> Option
         | Request::DeleteGroups { .. }
         | Request::DescribeGroups { .. }
         | Request::FindCoordinator { .. }
-        | Request::ListGroups { .. } => None,
+        | Request::ListGroups { .. }
+        | Request::InitProducerId(_)
+        | Request::AddPartitionsToTxn(_)
+        | Request::AddOffsetsToTxn(_)
+        | Request::EndTxn(_)
+        | Request::TxnOffsetCommit(_)
+        | Request::VerifyTxn(_)
+        | Request::TxnMarker(_)
+        | Request::TxnOutcome(_) => None,
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::{
     Core, Job, Turn,
-    entry::{Committer, Entry, Queued, Store, Writing},
+    entry::{Committer, Entry, Queued, Read, Store, Writing},
 };
 use crate::{
     api::{
@@ -68,7 +68,7 @@ impl Entry {
     }
 
     /// What of a commit is within bounds, and a verdict on each part of it.
-    fn fitting(
+    pub(super) fn fitting(
         &self,
         core: &Core,
         offsets: &[CommitOffset],
@@ -196,7 +196,7 @@ impl Entry {
             return;
         }
         core.be_patient(turn.now, ticket, Some(&self.id));
-        self.reads.push((ticket, request));
+        self.reads.push((ticket, Read::Fetch(request)));
         self.check_next(core);
     }
 
@@ -215,7 +215,9 @@ impl Entry {
     pub(super) fn fetched(&self, file: &OffsetFile, request: &OffsetFetchRequest) -> Response {
         let fetch = |partition: &TopicPartition| {
             let committed = file.offsets.get(partition).filter(|_| self.group.is_some());
-            let unstable = request.require_stable && self.is_changing(partition);
+            let is_unstable =
+                || file.pending.has_partition(partition) || self.is_changing(partition);
+            let unstable = request.require_stable && is_unstable();
             let (offset, leader_epoch, metadata) = match committed {
                 Some(it) if !unstable => (it.offset, it.leader_epoch, it.metadata.clone()),
                 Some(_) | None => (-1, -1, "".into()),
@@ -236,8 +238,14 @@ impl Entry {
     fn is_changing(&self, partition: &TopicPartition) -> bool {
         let writing = self.writing.iter().flat_map(|it| &it.changes);
         writing.chain(&self.queue).any(|change| match &change.what {
-            Change::Commit { offsets, .. } => offsets.iter().any(|it| it.partition == *partition),
-            Change::DeleteOffsets(_) | Change::DeleteGroup | Change::Touch => false,
+            Change::Commit { offsets, .. } | Change::CommitInTxn { offsets, .. } => {
+                offsets.iter().any(|it| it.partition == *partition)
+            }
+            Change::EndTxn { .. }
+            | Change::DeleteOffsets(_)
+            | Change::Expire(_)
+            | Change::DeleteGroup
+            | Change::Touch => false,
         })
     }
 
@@ -291,8 +299,17 @@ impl Entry {
                 None if by.generation < 0 => Ok(()),
                 None => Err(ErrorCode::UnknownMemberId),
             },
+            (Change::CommitInTxn { .. }, Some(by)) => self.may_commit_in_txn(by),
             (Change::DeleteGroup, _) => self.may_delete(),
-            (Change::Commit { .. } | Change::DeleteOffsets(_) | Change::Touch, _) => Ok(()),
+            (
+                Change::Commit { .. }
+                | Change::CommitInTxn { .. }
+                | Change::EndTxn { .. }
+                | Change::DeleteOffsets(_)
+                | Change::Expire(_)
+                | Change::Touch,
+                _,
+            ) => Ok(()),
         }
     }
 
@@ -327,7 +344,7 @@ impl Entry {
             return;
         }
         core.notes.push(Note::Expired { group: self.id.clone(), offsets: overdue.len() });
-        let what = Change::DeleteOffsets(overdue);
+        let what = Change::Expire(overdue);
         self.queue.push_back(Queued { ticket: None, what, answer: None, by: None });
         self.write_next(core, turn);
     }

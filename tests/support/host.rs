@@ -10,8 +10,8 @@ use async_io::Timer;
 use futures_lite::future::block_on;
 use kaas_coordinator::{
     api::{
-        CommitOffset, Endpoint, ErrorCode, OffsetCommitRequest, OffsetFetchRequest, Request,
-        Response,
+        CommitOffset, Endpoint, ErrorCode, OffsetCommitRequest, OffsetFetchRequest, Producer,
+        Request, Response,
     },
     broker::Broker,
     config::Config,
@@ -101,6 +101,20 @@ impl<V: Volume> Peers for RealHost<V> {
 
     async fn lease_epoch(&self) -> io::Result<i64> {
         Ok(0)
+    }
+
+    async fn call(&self, _: &BrokerId, _: Request) -> io::Result<Response> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    async fn write_markers(
+        &self,
+        _: Producer,
+        _: u64,
+        _: bool,
+        _: &[TopicPartition],
+    ) -> io::Result<()> {
+        Ok(())
     }
 }
 

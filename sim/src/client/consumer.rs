@@ -22,6 +22,7 @@ use kaas_coordinator::{
 
 mod process;
 mod reactions;
+mod transactions;
 
 pub use process::RESTART;
 
@@ -31,6 +32,8 @@ use super::{
     rpc::{Answered, Rpc},
 };
 use crate::{plan::Clients, seed::micros};
+
+use self::transactions::Transactions;
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -63,6 +66,8 @@ pub struct Consumer {
     fetch_at: u64,
     /// When its supervisor starts it again.
     restart_at: u64,
+    /// Set if it commits in transactions.
+    transactions: Option<Transactions>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +85,7 @@ enum Call {
     Sync,
     Heartbeat,
     Commit,
+    CommitInTxn,
     Fetch,
     Leave,
 }
@@ -107,11 +113,28 @@ pub enum Phase {
 
 impl Consumer {
     /// A dynamic consumer of the group `spec`, client `number`, which starts at `start`.
-    pub fn new(spec: &Clients, partitions: Arc<[String]>, number: usize, start: u64) -> Self {
-        let Clients::Group { name, topic, commit_every, session, rebalance, heartbeat, .. } = spec
+    pub fn new(
+        spec: &Clients,
+        client: &str,
+        partitions: Arc<[String]>,
+        number: usize,
+        start: u64,
+    ) -> Self {
+        let Clients::Group {
+            name,
+            topic,
+            commit_every,
+            session,
+            rebalance,
+            heartbeat,
+            transactions,
+            ..
+        } = spec
         else {
             unreachable!("only groups have consumers")
         };
+        let transactions =
+            transactions.map(|timeout| Transactions::new(client, timeout, number + 1, start));
         let settings = Settings {
             commit_every: micros(*commit_every),
             heartbeat: micros(*heartbeat),
@@ -140,6 +163,7 @@ impl Consumer {
             commit_at: u64::MAX,
             fetch_at: u64::MAX,
             restart_at: u64::MAX,
+            transactions,
         }
     }
 
@@ -174,11 +198,13 @@ impl Consumer {
         for late in self.rpc.tick(cx) {
             self.unanswered(cx, late);
         }
+        self.tick_transactions(cx);
         self.go_on(cx);
     }
 
     /// Does what is due, as far as the coordinator is known.
     fn go_on(&mut self, cx: &mut Cx<'_>) {
+        self.go_on_in_transaction(cx);
         if self.rpc.coordinator().is_none() {
             return;
         }
@@ -191,7 +217,8 @@ impl Consumer {
         if self.fetch_at <= cx.now && self.phase == Phase::Fetching {
             self.fetch(cx);
         }
-        if self.commit_at <= cx.now && self.phase == Phase::Consuming {
+        let is_plain = self.transactions.is_none();
+        if self.commit_at <= cx.now && self.phase == Phase::Consuming && is_plain {
             self.commit(cx);
         }
     }
@@ -226,9 +253,10 @@ impl Consumer {
 
     /// Gives up its partitions and joins again, at once or after a while.
     fn rejoin(&mut self, cx: &Cx<'_>, after: u64) {
+        self.give_up_transaction(cx.now);
         self.owned.clear();
         self.phase = Phase::Out;
-        self.join_at = cx.now + after;
+        self.join_at = cx.now.saturating_add(after);
         self.heartbeat_at = u64::MAX;
         self.commit_at = u64::MAX;
         self.fetch_at = u64::MAX;
@@ -325,11 +353,15 @@ impl Consumer {
         self.rejoin(cx, 0);
         self.join_at = u64::MAX;
         self.phase = Phase::Gone;
+        self.go_on_in_transaction(cx);
         cx.record.tell(cx.name, || "leaves".to_owned());
     }
 
     /// An answer has arrived.
     pub fn answered(&mut self, cx: &mut Cx<'_>, request: u64, response: Response) {
+        if self.answered_in_transaction(cx, request, &response) {
+            return;
+        }
         match self.rpc.answered(cx, request, response) {
             Answered::Stale => {}
             Answered::Find => self.go_on(cx),
@@ -358,6 +390,10 @@ impl Consumer {
                 let error = partitions.iter().map(|(_, error)| *error).find(|it| !it.is_none());
                 self.committed(cx, error.unwrap_or(ErrorCode::None));
             }
+            (Call::CommitInTxn, Response::TxnOffsetCommit(partitions)) => {
+                let error = partitions.iter().map(|(_, error)| *error).find(|it| !it.is_none());
+                self.committed_in_transaction(cx, error.unwrap_or(ErrorCode::None));
+            }
             (Call::Fetch, Response::OffsetFetch(it)) if self.phase == Phase::Fetching => {
                 self.fetched(cx, &it);
             }
@@ -369,6 +405,9 @@ impl Consumer {
 
     /// The connection under a request is gone.
     pub fn lost(&mut self, cx: &mut Cx<'_>, request: u64) {
+        if self.lost_in_transaction(cx, request) {
+            return;
+        }
         if let Some(call) = self.rpc.lost(cx, request) {
             self.unanswered(cx, call);
         }
@@ -392,8 +431,16 @@ impl Consumer {
                 self.commit_at = cx.now + BACKOFF;
                 "commit"
             }
+            Call::CommitInTxn if self.commit_in_transaction_unanswered(cx.now) => {
+                "transactional commit"
+            }
             Call::Heartbeat => "heartbeat",
-            Call::Join | Call::Sync | Call::Fetch | Call::Commit | Call::Leave => return,
+            Call::CommitInTxn
+            | Call::Join
+            | Call::Sync
+            | Call::Fetch
+            | Call::Commit
+            | Call::Leave => return,
         };
         cx.record.unanswered(cx.name, what);
     }
@@ -407,8 +454,9 @@ impl Consumer {
             (Some(_), Phase::Out) => self.join_at,
             (Some(_), Phase::Syncing) => self.heartbeat_at,
             (Some(_), Phase::Fetching) => self.heartbeat_at.min(self.fetch_at),
+            (Some(_), Phase::Consuming) if self.transactions.is_some() => self.heartbeat_at,
             (Some(_), Phase::Consuming) => self.heartbeat_at.min(self.commit_at),
         };
-        own.min(self.rpc.next_wake())
+        own.min(self.next_wake_in_transaction()).min(self.rpc.next_wake())
     }
 }

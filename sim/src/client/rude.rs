@@ -42,6 +42,9 @@ pub struct Rude {
     session: Duration,
     rebalance: Duration,
     heartbeat: u64,
+    /// Whether the others process in transactions: an offset of its own would be no rudeness but
+    /// another outcome of theirs.
+    has_transactions: bool,
     rpc: Rpc<Call>,
     place: Place,
     member_id: MemberId,
@@ -92,7 +95,8 @@ impl Rude {
         number: usize,
         start: u64,
     ) -> Self {
-        let Clients::Group { name, topic, session, rebalance, heartbeat, .. } = spec else {
+        let Clients::Group { name, topic, session, rebalance, heartbeat, transactions, .. } = spec
+        else {
             unreachable!("only groups have members")
         };
         let mut rpc = Rpc::new(name, number);
@@ -106,6 +110,7 @@ impl Rude {
             session: *session,
             rebalance: *rebalance,
             heartbeat: micros(*heartbeat),
+            has_transactions: transactions.is_some(),
             rpc,
             place: Place::Out,
             member_id: "".into(),
@@ -279,7 +284,7 @@ impl Rude {
     }
 
     fn hang_up(&mut self, cx: &mut Cx<'_>) {
-        self.rpc.drop_all(cx);
+        self.rpc.forget_everything(cx, u64::MAX);
         for broker in 0..cx.brokers {
             cx.sends.push(Send::Close { broker });
         }

@@ -47,7 +47,15 @@ pub(super) fn answer(version: i64, response: &Response) -> Value {
                 groups.iter().map(|it| (it.group.to_string(), described(it))).collect();
             json!({"groups": groups})
         }
-        Response::FindCoordinator(_) => unreachable!("no step asks for a coordinator"),
+        Response::TxnOffsetCommit(verdicts) => json!({"partitions": by_partition(verdicts)}),
+        Response::FindCoordinator(_)
+        | Response::InitProducerId(_)
+        | Response::AddPartitionsToTxn(_)
+        | Response::AddOffsetsToTxn(_)
+        | Response::EndTxn(_)
+        | Response::VerifyTxn(_)
+        | Response::TxnMarker(_)
+        | Response::TxnOutcome(_) => unreachable!("no step asks for that"),
     }
 }
 

@@ -57,7 +57,7 @@ const KINDS: &[(&str, Kind, u32)] = &[
 ];
 
 /// The kinds that are about the processes of members; a swarm of their own.
-const PROCESSES: &[(&str, Kind, u32)] = &[("respawn", respawn, 4), ("duplicate", duplicate, 2)];
+const PROCESSES: &[(&str, Kind, u32)] = &[("crash", crash, 4), ("duplicate", duplicate, 2)];
 
 /// The faults of a plan that lasts so many milliseconds.
 pub(super) fn draw(plan: &Plan, lasts: u64, is_storm: bool) -> Vec<Step> {
@@ -340,12 +340,12 @@ fn leave(draw: &mut Draw<'_>) {
 }
 
 /// Mostly of a static member, if there is one: its group then goes on.
-fn respawn(draw: &mut Draw<'_>) {
+fn crash(draw: &mut Draw<'_>) {
     let is_static = draw.stream.percent(70);
     let client = draw.member(|it| it || !is_static).or_else(|| draw.consumer());
     if let Some(client) = client {
         let (down, keeps_id) = (draw.duration(15_000), draw.stream.percent(30));
-        draw.push(Action::Respawn { client, down, keeps_id });
+        draw.push(Action::Crash { client, down, keeps_id });
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kaas_coordinator::{
-    api::{DescribedGroup, ErrorCode, FoundCoordinator, JoinResponse, KeyType, Response},
+    api::{DescribedGroup, ErrorCode, FoundCoordinator, JoinResponse, KeyType, Producer, Response},
     ids::GroupId,
     offset_store::file_name,
 };
@@ -77,6 +77,15 @@ impl Lens {
                     record.reach(Milestone::GroupDeleted);
                 }
             }
+            Response::InitProducerId(it) => record.refused(it.error),
+            Response::AddPartitionsToTxn(partitions) | Response::TxnOffsetCommit(partitions) => {
+                partitions.iter().for_each(|(_, error)| record.refused(*error));
+            }
+            Response::AddOffsetsToTxn(error)
+            | Response::EndTxn(error)
+            | Response::TxnMarker(error) => record.refused(*error),
+            Response::VerifyTxn(it) => record.refused(it.error),
+            Response::TxnOutcome(it) => record.refused(it.err().unwrap_or(ErrorCode::None)),
         }
         let is_about_one = asked.groups.len() == 1 && !asked.what.is_empty();
         if response.is_success() && is_about_one && asked.what != "describe" {
@@ -209,6 +218,7 @@ impl Lens {
 /// A number for an answer, for the digest.
 pub fn verdict_of(response: &Response) -> u64 {
     let code = |error: ErrorCode| u64::from(error.code().unsigned_abs());
+    let epoch = |producer: Producer| u64::from(producer.epoch.unsigned_abs());
     match response {
         Response::FindCoordinator(found) => found.first().map_or(0, |it| code(it.error)),
         Response::JoinGroup(it) => code(it.error) | u64::from(it.generation.unsigned_abs()) << 8,
@@ -225,5 +235,17 @@ pub fn verdict_of(response: &Response) -> u64 {
         Response::DeleteGroups(groups) => groups.iter().map(|(_, error)| code(*error)).sum(),
         Response::ListGroups { error, groups } => code(*error) | (groups.len() as u64) << 8,
         Response::DescribeGroups(groups) => groups.iter().map(|it| code(it.error)).sum(),
+        Response::InitProducerId(it) => {
+            code(it.error) | it.producer.id.unsigned_abs() << 24 | epoch(it.producer) << 8
+        }
+        Response::AddPartitionsToTxn(partitions) | Response::TxnOffsetCommit(partitions) => {
+            partitions.iter().fold(0, |all, (_, error)| all * 31 + code(*error))
+        }
+        Response::AddOffsetsToTxn(error) | Response::EndTxn(error) | Response::TxnMarker(error) => {
+            code(*error)
+        }
+        Response::VerifyTxn(it) => code(it.error) | it.transaction << 8,
+        Response::TxnOutcome(Ok(outcome)) => 1 << 8 | *outcome as u64,
+        Response::TxnOutcome(Err(error)) => code(*error),
     }
 }

@@ -126,6 +126,7 @@ fn clients(clients: &Clients) -> Words {
             rebalance,
             heartbeat,
             is_static,
+            transactions,
         } => line("group")
             .name(name)
             .text("topic", topic)
@@ -134,7 +135,8 @@ fn clients(clients: &Clients) -> Words {
             .unless("session", *session, defaults::SESSION)
             .unless("rebalance", *rebalance, defaults::REBALANCE)
             .unless("heartbeat", *heartbeat, defaults::HEARTBEAT)
-            .unless("static", *is_static, false),
+            .unless("static", *is_static, false)
+            .optional("transactions", transactions.map(Period)),
         Clients::Committer { name, topic, every } => {
             line("committer").name(name).text("topic", topic).option("every", Period(*every))
         }
@@ -199,7 +201,7 @@ fn subject(action: &Action) -> Words {
         Action::Rot { group } => line("rot").name(group),
         Action::Leave { client } => line("leave").name(client),
         Action::Freeze { client, .. } => line("freeze").name(client),
-        Action::Respawn { client, .. } => line("respawn").name(client),
+        Action::Crash { client, .. } => line("crash").name(client),
         Action::Duplicate { client, .. } => line("duplicate").name(client),
     }
 }
@@ -219,7 +221,7 @@ fn options(action: &Action, line: Words) -> Words {
         | Action::BlackHole { duration, .. }
         | Action::Freeze { duration, .. }
         | Action::Duplicate { duration, .. } => line.option("for", *duration),
-        Action::Respawn { down, keeps_id, .. } => {
+        Action::Crash { down, keeps_id, .. } => {
             line.option("down", *down).unless("keeps-id", *keeps_id, false)
         }
         Action::Lag { duration, back, .. } => {

@@ -80,6 +80,7 @@ fn a_scenario_reads_as_it_is_meant() {
             rebalance: Duration::from_secs(20),
             heartbeat: Duration::from_secs(3),
             is_static: false,
+            transactions: None,
         }
     );
     let last = "stop-in  kaas-0  on=rename pause=20s at=12500ms";

@@ -83,6 +83,16 @@ pub(super) fn refusal(response: &Response) -> Option<(&'static str, ErrorCode)> 
         Response::DescribeGroups(groups) => {
             ("describe", groups.iter().map(|it| it.error).collect())
         }
+        Response::InitProducerId(it) => ("init", vec![it.error]),
+        Response::AddPartitionsToTxn(it) => ("add partitions", it.iter().map(|it| it.1).collect()),
+        Response::AddOffsetsToTxn(error) => ("add offsets", vec![*error]),
+        Response::EndTxn(error) => ("end", vec![*error]),
+        Response::TxnOffsetCommit(it) => {
+            ("transactional commit", it.iter().map(|it| it.1).collect())
+        }
+        Response::VerifyTxn(it) => ("verify", vec![it.error]),
+        Response::TxnMarker(error) => ("marker", vec![*error]),
+        Response::TxnOutcome(it) => ("outcome", it.err().into_iter().collect()),
     };
     let mut errors = errors.into_iter();
     let error = errors.find(|it| !matches!(it, ErrorCode::None | ErrorCode::MemberIdRequired))?;

@@ -82,7 +82,7 @@ impl World {
             Action::Failover => self.fail_over(step),
             Action::Leave { .. }
             | Action::Freeze { .. }
-            | Action::Respawn { .. }
+            | Action::Crash { .. }
             | Action::Duplicate { .. } => return self.begin_client(step, action),
             Action::Rot { group } => self.rot(group, step),
         }
@@ -267,7 +267,7 @@ impl World {
             Action::Slow { .. } => self.net.slow.retain(|it| it.2 != step),
             Action::Fail { .. } => self.storage.failing.retain(|it| it.step != step),
             Action::SlowVolume { .. } => self.storage.slow.retain(|it| it.step != step),
-            Action::Respawn { .. } | Action::Duplicate { .. } => self.end_client(step, action),
+            Action::Duplicate { .. } => self.end_client(step, action),
             Action::Wait { .. }
             | Action::Stable { .. }
             | Action::Kill { .. }
@@ -278,6 +278,7 @@ impl World {
             | Action::Failover
             | Action::Leave { .. }
             | Action::Freeze { .. }
+            | Action::Crash { .. }
             | Action::Rot { .. } => {}
         }
         true

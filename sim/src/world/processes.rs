@@ -22,17 +22,19 @@ impl World {
                 self.freeze(client, micros(*duration), step);
                 Some(micros(*duration))
             }
-            Action::Respawn { client, down, .. } => {
+            Action::Crash { client, down, keeps_id } => {
                 let client = self.client_named(client)?;
-                let mut was_alive = false;
-                self.with_consumer(client, |it, cx| was_alive = it.die(cx));
-                if !was_alive {
-                    return None;
+                let mut was_up = false;
+                let down = micros(*down);
+                self.with_consumer(client, |it, cx| was_up = it.crash(cx, down, *keeps_id));
+                if was_up {
+                    self.record.effect(step);
+                    self.record.reach(Milestone::ClientCrashed);
+                    // Whatever stood still with it is gone, too.
+                    self.clients[client].frozen = 0;
+                    self.hang_up_all(client);
                 }
-                // Who comes next is not the one who stood still.
-                self.clients[client].frozen = 0;
-                self.record.effect(step);
-                Some(micros(*down))
+                None
             }
             Action::Duplicate { client, duration } => {
                 let original = self.client_named(client)?;
@@ -45,7 +47,7 @@ impl World {
                 self.with_consumer(original, |it, _| {
                     it.take_fenced();
                 });
-                self.with_consumer(duplicate, |it, cx| it.start(cx, false));
+                self.with_consumer(duplicate, |it, cx| it.start(cx));
                 Some(micros(*duration))
             }
             _ => unreachable!("is no step about a client"),
@@ -55,11 +57,6 @@ impl World {
     /// Ends what a step began.
     pub(super) fn end_client(&mut self, step: usize, action: &Action) {
         match action {
-            Action::Respawn { client, keeps_id, .. } => {
-                let client = self.client_named(client).expect("its process has died");
-                self.record.reach(Milestone::ProcessReplaced);
-                self.with_consumer(client, |it, cx| it.start(cx, *keeps_id));
-            }
             Action::Duplicate { client, .. } => {
                 let original = self.client_named(client).expect("a plan names clients it has");
                 let duplicate = self.client_named(&duplicate_name(client));
@@ -71,9 +68,8 @@ impl World {
                 if is_fenced {
                     self.record.effect(step);
                 }
-                self.with_consumer(duplicate, |it, cx| {
-                    it.die(cx);
-                });
+                self.with_consumer(duplicate, |it, cx| it.die(cx));
+                self.hang_up_all(duplicate);
             }
             _ => unreachable!("is no step that lasts and is about a client"),
         }
@@ -88,6 +84,13 @@ impl World {
                     it.stop(cx);
                 });
             }
+        }
+    }
+
+    fn hang_up_all(&mut self, client: usize) {
+        let brokers: Vec<_> = self.clients[client].conns.keys().copied().collect();
+        for broker in brokers {
+            self.hang_up(client, broker);
         }
     }
 

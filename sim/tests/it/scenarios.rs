@@ -41,9 +41,9 @@ scenarios! {
     closing_broker_answers
     cold_commit_after_failover
     deposed_controller
-    describe_waits_for_another
     fenced_zombie
     lagging_owner
+    late_description
     never_syncing_leader
     one_shot_storm
     paused_owner_wakes

@@ -56,40 +56,48 @@ impl Consumer {
         std::mem::take(&mut self.is_fenced)
     }
 
-    /// Its process dies, with its connections. Returns whether there was one.
-    pub fn die(&mut self, cx: &mut Cx<'_>) -> bool {
-        if !self.is_up() {
+    /// Its process dies and begins anew after so many microseconds, perhaps with its member id.
+    /// Returns whether there was one. Its connections are for the caller to close.
+    pub fn crash(&mut self, cx: &mut Cx<'_>, down: u64, keeps_id: bool) -> bool {
+        let is_dead = matches!(self.phase, Phase::Failed(error) if !self.excused.contains(&error));
+        if is_dead || !self.is_up() {
             return false;
         }
-        self.hang_up(cx);
-        self.phase = Phase::Down;
-        cx.record.tell(cx.name, || "its process dies".to_owned());
+        let member_id = self.member_id.clone();
+        self.forget_everything(cx, down);
+        if keeps_id {
+            self.member_id = member_id;
+        }
+        cx.record.tell(cx.name, || "crashes".to_owned());
         true
     }
 
-    /// A new process begins, perhaps with the member id of the old one.
-    pub fn start(&mut self, cx: &mut Cx<'_>, keeps_id: bool) {
-        if self.phase != Phase::Down {
-            return;
+    /// Its process dies for good, if there is one. Its connections are for the caller to close.
+    pub fn die(&mut self, cx: &mut Cx<'_>) {
+        if self.is_up() {
+            self.forget_everything(cx, u64::MAX);
+            self.phase = Phase::Down;
+            cx.record.tell(cx.name, || "its process dies".to_owned());
         }
-        if !keeps_id {
-            self.forget_member();
-        }
-        self.phase = Phase::Out;
-        self.join_at = cx.now;
-        self.rpc.start_at(cx.now);
-        cx.record.tell(cx.name, || "a process starts".to_owned());
-        self.wake(cx);
     }
 
-    fn hang_up(&mut self, cx: &mut Cx<'_>) {
-        self.rpc.drop_all(cx);
-        for broker in 0..cx.brokers {
-            cx.sends.push(Send::Close { broker });
+    /// A process begins where there is none.
+    pub fn start(&mut self, cx: &mut Cx<'_>) {
+        if self.phase == Phase::Down {
+            self.forget_everything(cx, 0);
+            self.is_fenced = false;
+            cx.record.tell(cx.name, || "a process starts".to_owned());
+            self.wake(cx);
         }
-        self.rejoin(cx, 0);
-        self.join_at = u64::MAX;
+    }
+
+    fn forget_everything(&mut self, cx: &mut Cx<'_>, down: u64) {
         self.restart_at = u64::MAX;
+        self.begin_anew(cx, down);
+        self.rpc.forget_everything(cx, cx.now.saturating_add(down));
+        if let Some(it) = &mut self.transactions {
+            it.forget_everything(cx, down);
+        }
     }
 
     /// An error ends the process.
@@ -107,9 +115,11 @@ impl Consumer {
     /// Starts a new process in place of one that has ended, when it is time to.
     pub(super) fn supervise(&mut self, cx: &mut Cx<'_>) {
         if self.restart_at <= cx.now && matches!(self.phase, Phase::Failed(_)) {
-            self.hang_up(cx);
+            for broker in 0..cx.brokers {
+                cx.sends.push(Send::Close { broker });
+            }
             self.phase = Phase::Down;
-            self.start(cx, false);
+            self.start(cx);
         }
     }
 }

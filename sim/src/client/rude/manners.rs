@@ -154,7 +154,9 @@ impl Rude {
             offsets: self.owned.iter().map(commit).collect(),
             retention_ms: None,
         };
-        self.rpc.call(cx, Call::Commit, Request::OffsetCommit(request), REQUEST_TIMEOUT);
+        if !self.has_transactions {
+            self.rpc.call(cx, Call::Commit, Request::OffsetCommit(request), REQUEST_TIMEOUT);
+        }
         self.call_heartbeat(cx);
         self.call_sync(cx, Some("range".into()), Vec::new());
         self.anew(cx);

@@ -48,7 +48,7 @@ pub(super) fn kind(action: &Action) -> usize {
         Action::Leave { .. } => 22,
         Action::Freeze { .. } => 23,
         Action::Rot { .. } => 24,
-        Action::Respawn { .. } => 25,
+        Action::Crash { .. } => 25,
         Action::Duplicate { .. } => 26,
     }
 }
@@ -133,8 +133,8 @@ fn clients(number: usize) -> impl Strategy<Value = Clients> {
         or_usual(defaults::REBALANCE, period()),
         or_usual(defaults::HEARTBEAT, period()),
     );
-    let group = (topic(), 1_u32..4, times, any::<bool>());
-    let group = group.prop_map(|(topic, members, times, is_static)| {
+    let group = (topic(), 1_u32..4, times, any::<bool>(), option::of(period()));
+    let group = group.prop_map(|(topic, members, times, is_static, transactions)| {
         let (commit_every, session, rebalance, heartbeat) = times;
         Clients::Group {
             name: String::new(),
@@ -145,6 +145,7 @@ fn clients(number: usize) -> impl Strategy<Value = Clients> {
             rebalance,
             heartbeat,
             is_static,
+            transactions,
         }
     });
     let committer = (topic(), period()).prop_map(|(topic, every)| Clients::Committer {
@@ -331,11 +332,11 @@ fn named(brokers: u32, names: &Names) -> impl Strategy<Value = Action> + use<> {
 
 /// What becomes of the processes of members; if there is none, something else happens.
 fn processes(names: &Names) -> impl Strategy<Value = Action> + use<> {
-    let respawn = (among(&names.members), duration(), any::<bool>());
+    let crash = (among(&names.members), duration(), any::<bool>());
     let duplicate = (among(&names.static_members), duration());
     prop_oneof![
-        respawn.prop_map(|(client, down, keeps_id)| {
-            client.map_or(Action::Failover, |client| Action::Respawn { client, down, keeps_id })
+        crash.prop_map(|(client, down, keeps_id)| {
+            client.map_or(Action::Failover, |client| Action::Crash { client, down, keeps_id })
         }),
         duplicate.prop_map(|(client, duration)| {
             client.map_or(Action::Failover, |client| Action::Duplicate { client, duration })

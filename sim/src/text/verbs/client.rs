@@ -12,6 +12,17 @@ pub(super) const VERBS: &[Verb] = &[
         read: Read::Step(|line, draft| Ok(Action::Leave { client: draft.member(line.name()?)? })),
     },
     Verb {
+        name: "crash",
+        usage: "crash MEMBER down=DURATION [keeps-id=yes|no] [at=TIME]",
+        about: "A member's process dies and begins anew after a while; it knows its names, perhaps its id.",
+        example: "crash billing.1 down=2s",
+        read: Read::Step(|line, draft| {
+            let client = draft.member(line.name()?)?;
+            let keeps_id = line.or("keeps-id", false)?;
+            Ok(Action::Crash { client, down: line.needed("down")?, keeps_id })
+        }),
+    },
+    Verb {
         name: "freeze",
         usage: "freeze CLIENT for=DURATION [at=TIME]",
         about: "A client stops in place, with its connections, and wakes up after a while.",
@@ -19,19 +30,6 @@ pub(super) const VERBS: &[Verb] = &[
         read: Read::Step(|line, draft| {
             let client = draft.client(line.name()?)?;
             Ok(Action::Freeze { client, duration: line.needed("for")? })
-        }),
-    },
-    Verb {
-        name: "respawn",
-        usage: "respawn MEMBER down=DURATION [keeps-id=yes|no] [at=TIME]",
-        about: "A member's process dies, and a new one comes, which may know the member id.",
-        example: "respawn billing.1 down=2s",
-        read: Read::Step(|line, draft| {
-            Ok(Action::Respawn {
-                client: draft.member(line.name()?)?,
-                down: line.needed("down")?,
-                keeps_id: line.or("keeps-id", false)?,
-            })
         }),
     },
     Verb {

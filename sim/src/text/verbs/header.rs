@@ -100,8 +100,9 @@ pub(super) const VERBS: &[Verb] = &[
     Verb {
         name: "group",
         usage: "group NAME topic=TOPIC members=COUNT [commit-every=DURATION] [session=DURATION] \
-                [rebalance=DURATION] [heartbeat=DURATION] [static=yes|no]",
-        about: "A consumer group and its members, `NAME.1` and up.",
+                [rebalance=DURATION] [heartbeat=DURATION] [static=yes|no] [transactions=TIMEOUT]",
+        about: "A consumer group and its members, `NAME.1` and up; with `transactions` they process \
+                what they consume in transactions of that timeout.",
         example: "group audit topic=orders members=2 commit-every=500ms",
         read: Read::Declaration(|line, draft| {
             let period = |key, usual: Duration| line.or(key, Period(usual)).map(|Period(it)| it);
@@ -110,6 +111,7 @@ pub(super) const VERBS: &[Verb] = &[
             let rebalance = period("rebalance", defaults::REBALANCE)?;
             let heartbeat = period("heartbeat", defaults::HEARTBEAT)?;
             let is_static = line.or("static", false)?;
+            let transactions = line.optional("transactions")?.map(|Period(it)| it);
             let topic = draft.topic(line.needed_text("topic")?)?;
             let Count(members) = line.needed("members")?;
             let name = new_name(line.name()?)?;
@@ -122,6 +124,7 @@ pub(super) const VERBS: &[Verb] = &[
                 rebalance,
                 heartbeat,
                 is_static,
+                transactions,
             })
         }),
     },
