@@ -19,12 +19,14 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
     time::Duration,
 };
 
 use crate::{
     api::{ErrorCode, Request, Response},
     assignment::SharedView,
+    claim::{Claim, ClaimId, Paths},
     config::Config,
     coordinator::{Coordinator, Offer},
     group::{Context, Group, Inspection, Reply, Ticket},
@@ -329,6 +331,18 @@ impl Manager {
 }
 
 impl Core {
+    /// A claim of a name that was never used, not made yet.
+    pub(crate) fn name_claim(&mut self, paths: Paths) -> Claim {
+        self.reigns += 1;
+        let id = ClaimId {
+            view: self.coordinator.view_id(),
+            broker: self.coordinator.me(),
+            incarnation: self.incarnation,
+            reign: self.reigns,
+        };
+        Claim::new(Arc::new(paths), &id)
+    }
+
     /// Runs one step of a group's state machine.
     fn on_group<T>(
         &mut self,

@@ -16,9 +16,9 @@ use kaas_coordinator::{
     api::{ErrorCode, Request, Response},
     assignment::{Assignment, Health, View},
     broker::Status,
+    file_name,
     ids::{GroupId, TopicPartition},
     note::Note,
-    offset_store::file_name,
 };
 use model::{Event, Kind, Limits, Micros, Model, Name, Outcome, Report, What};
 
@@ -128,7 +128,7 @@ impl Lens {
     }
 
     fn reign(&self, broker: &Name, group: &GroupId) -> u64 {
-        self.reigns.of(broker, &file_name::encode(group))
+        self.reigns.of(broker, &file_name::encode(group.as_str()))
     }
 
     // Clients.
@@ -308,7 +308,7 @@ impl Lens {
                 });
             }
             Note::State { group, state: "Dead", .. } => {
-                self.reigns.over(broker, &file_name::encode(group));
+                self.reigns.over(broker, &file_name::encode(group.as_str()));
             }
             _ => {}
         }

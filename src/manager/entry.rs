@@ -10,9 +10,10 @@ use std::{collections::VecDeque, time::Duration};
 use super::{Core, Turn};
 use crate::{
     api::{ErrorCode, OffsetFetchRequest, Request, Response},
+    claim::Claim,
     group::{Group, State, Ticket},
     ids::{GroupId, InstanceId, MemberId},
-    offset_store::{batch::Change, claim::Claim, file::OffsetFile},
+    offset_store::{batch::Change, file::OffsetFile},
     ports::Instant,
 };
 

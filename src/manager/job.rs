@@ -5,13 +5,13 @@ use std::sync::Arc;
 use crate::{
     api::{Request, Response},
     assignment::{ASSIGNMENT_PATH, SharedView},
+    claim::{Claim, Outcome, TakeOver},
     config::OffsetsConfig,
     group::Ticket,
     ids::{BrokerId, GroupId},
     offset_store::{
         batch::{Retention, Situation, expired},
-        claim::{Claim, Outcome, TakeOver},
-        file::OffsetFile,
+        file::{BadFile, OffsetFile},
         survey::{Surveyed, protocol_type, survey},
     },
     ports::{Clock, Host, Instant, Peers, Volume},
@@ -67,7 +67,7 @@ pub(crate) enum Done {
     TookOver {
         group: GroupId,
         serial: u64,
-        outcome: TakeOver,
+        outcome: TakeOver<Result<OffsetFile, BadFile>>,
     },
     Changed {
         group: GroupId,
@@ -108,6 +108,9 @@ pub(crate) async fn perform(host: &impl Host, job: Job) -> Done {
         }
         Job::TakeOver { group, serial, claim, previous } => {
             let outcome = claim.take_over(volume, previous.as_ref()).await;
+            let parse = |content: Vec<u8>| OffsetFile::parse(&group, &content);
+            let outcome =
+                outcome.map(|content| content.map_or_else(|| Ok(OffsetFile::default()), parse));
             Done::TookOver { group, serial, outcome }
         }
         Job::Change { group, serial, claim, nth, content } => {
