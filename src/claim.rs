@@ -153,6 +153,11 @@ impl Claim {
         Self { paths, name: name.into(), abandoned: Arc::default() }
     }
 
+    /// Whether this is the same claim.
+    pub fn is(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+
     /// Nobody wants the outcome of what runs under this claim any more.
     pub fn abandon(&self) {
         self.abandoned.store(true, Ordering::Release);

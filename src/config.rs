@@ -9,12 +9,15 @@ pub struct Config {
     pub group: GroupConfig,
     /// Limits and timers of committed offsets.
     pub offsets: OffsetsConfig,
+    /// Limits and timers of transactions.
+    pub txn: TxnConfig,
     /// How often `assignment.json` and the controller lease are read; kaas: 1 s.
     pub poll_interval: Duration,
     /// How long a view may be used without being confirmed by a read; kaas fences produce requests
     /// after the same 3 s.
     pub staleness_max: Duration,
-    /// How long an empty group without requests stays in memory.
+    /// How long an empty group, or a transactional id without a transaction, stays in memory without
+    /// requests.
     pub idle_max: Duration,
 }
 
@@ -49,11 +52,27 @@ pub struct OffsetsConfig {
     pub volume_timeout: Duration,
 }
 
+/// Limits and timers of transactions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TxnConfig {
+    /// `transaction.max.timeout.ms`.
+    pub timeout_max: Duration,
+    /// `transactional.id.expiration.ms`: how long an id is kept that nobody uses.
+    pub id_expiration: Duration,
+    /// How often the volume is searched for transactions that nobody asks for. Kafka looks for those
+    /// that are open for too long as often
+    /// (`transaction.abort.timed.out.transaction.cleanup.interval.ms`).
+    pub scan_interval: Duration,
+    /// How long a marker waits that was not acknowledged, and a write that has failed.
+    pub retry_backoff: Duration,
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
             group: GroupConfig::default(),
             offsets: OffsetsConfig::default(),
+            txn: TxnConfig::default(),
             poll_interval: Duration::from_secs(1),
             staleness_max: Duration::from_secs(3),
             idle_max: Duration::from_mins(1),
@@ -81,6 +100,17 @@ impl Default for OffsetsConfig {
             retention: Duration::from_hours(7 * 24),
             retention_check_interval: Duration::from_mins(10),
             volume_timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+impl Default for TxnConfig {
+    fn default() -> Self {
+        Self {
+            timeout_max: Duration::from_mins(15),
+            id_expiration: Duration::from_hours(7 * 24),
+            scan_interval: Duration::from_secs(10),
+            retry_backoff: Duration::from_millis(500),
         }
     }
 }

@@ -16,4 +16,5 @@ pub mod note;
 pub mod offset_store;
 pub mod ports;
 pub mod survey;
+pub mod txn;
 pub mod volume;

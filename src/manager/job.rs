@@ -15,6 +15,7 @@ use crate::{
         survey::{Surveyed, protocol_type, survey},
     },
     ports::{Clock, Host, Instant, Peers, Volume},
+    txn::{self, TxnDone, TxnJob, Which},
 };
 
 /// Something to do on the volume or elsewhere outside.
@@ -33,6 +34,8 @@ pub(crate) enum Job {
     List { ticket: Ticket, states: Vec<Arc<str>>, wanted: Wanted },
     /// Ask another broker, or this one.
     Call { broker: BrokerId, request: Request, because: Because },
+    /// See [`TxnJob`].
+    Transaction(TxnJob),
     /// Find groups that have outlived their retention.
     FindOverdue { wanted: Wanted, unix_ms: i64, config: OffsetsConfig },
 }
@@ -43,6 +46,8 @@ pub(crate) enum Because {
     Verify { group: GroupId, serial: u64, ticket: Ticket },
     /// A transaction that this group has had offsets of for long; which one, the request says.
     Outcome { group: GroupId, serial: u64, producer_id: i64, transaction: u64 },
+    /// This group is told how a transaction has ended.
+    Marker { of: Which, transaction: u64, group: GroupId },
 }
 
 /// Which groups a survey is about: those that a view routes to one broker.
@@ -86,6 +91,8 @@ pub(crate) enum Done {
         cold: Option<Vec<Surveyed<Arc<str>>>>,
     },
     Overdue(Vec<GroupId>),
+    /// See [`TxnDone`].
+    Transaction(TxnDone),
     /// `None` if there was no answer in time; then the request may arrive yet.
     Called {
         because: Because,
@@ -131,6 +138,7 @@ pub(crate) async fn perform(host: &impl Host, job: Job) -> Done {
             let cold = survey(volume, |group| wanted.contains(group), protocol_type).await;
             Done::Listed { ticket, states, cold: cold.ok() }
         }
+        Job::Transaction(job) => Done::Transaction(txn::perform(host, job).await),
         Job::Call { .. } => unreachable!("calls may be for this broker, which does them"),
         Job::FindOverdue { wanted, unix_ms, config } => {
             let overdue = |file: &OffsetFile| is_overdue(file, unix_ms, &config).then_some(());

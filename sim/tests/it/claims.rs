@@ -137,7 +137,7 @@ fn what_is_served_after_a_take_over_is_durable() {
         shared.state().fail_over();
         let outcome = outcome.unwrap_or_else(|| block_on(takes));
         if let TakeOver::Owned { content, .. } = outcome {
-            let left = shared.state().read(usize::MAX, FILE).ok();
+            let left = shared.state().read(usize::MAX, FILE).ok().map(|it| it.to_vec());
             let (found, left) = (offset_of(&file(content)), offset_of(&file(left)));
             assert_eq!(found, left, "after {operations} operations");
         }
