@@ -230,22 +230,13 @@ impl<H: Host> Broker<H> {
         Done::Called { because, answer }
     }
 
-    /// Asks a broker, perhaps this one, and gives up after a while.
+    /// Asks a broker and gives up after a while.
     async fn call_broker(&self, broker: &BrokerId, request: Request) -> Option<Response> {
-        let (is_me, give_up) = {
-            let mut state = self.lock();
-            let is_me = state.manager.coordinator().me() == broker;
-            (is_me, self.host.clock().now() + state.manager.core().config.offsets.volume_timeout)
-        };
-        let answer = async {
-            match is_me {
-                true => Some(self.call(request).await),
-                false => self.host.peers().call(broker, request).await.ok(),
-            }
-        };
-        let timer = self.host.clock().sleep_until(give_up);
+        let timeout = self.lock().manager.core().config.offsets.volume_timeout;
+        let timer = self.host.clock().sleep_until(self.host.clock().now() + timeout);
+        let answer = self.host.peers().call(broker, request);
         match select(pin!(answer), pin!(timer)).await {
-            Either::Left((answer, _)) => answer,
+            Either::Left((answer, _)) => answer.ok(),
             Either::Right(((), _)) => None,
         }
     }

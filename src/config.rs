@@ -50,6 +50,9 @@ pub struct OffsetsConfig {
     pub retention_check_interval: Duration,
     /// `offsets.commit.timeout.ms`: how long a request waits for the volume.
     pub volume_timeout: Duration,
+    /// How long offsets may wait for the end of their transaction before its coordinator is asked
+    /// what became of it; `transaction.max.timeout.ms`, since until then it may be open.
+    pub txn_orphan_after: Duration,
 }
 
 /// Limits and timers of transactions.
@@ -100,6 +103,7 @@ impl Default for OffsetsConfig {
             retention: Duration::from_hours(7 * 24),
             retention_check_interval: Duration::from_mins(10),
             volume_timeout: Duration::from_secs(5),
+            txn_orphan_after: Duration::from_mins(15),
         }
     }
 }

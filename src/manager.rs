@@ -10,6 +10,7 @@
 //! | `entry.rs` | one group in memory: members, offsets, what waits for the volume |
 //! | `membership.rs` | JoinGroup, SyncGroup, Heartbeat, LeaveGroup of an entry |
 //! | `offsets.rs` | commits, reads and deletions of an entry, and their queue |
+//! | `txn_offsets.rs` | commits in transactions, and the markers that end those |
 //! | `storage.rs` | take-overs and what becomes of operations under a claim |
 //! | `admin.rs` | FindCoordinator, ListGroups, DescribeGroups |
 //! | `upkeep.rs` | polling, timers, retention, idle groups, late answers |
@@ -45,6 +46,7 @@ mod job;
 mod membership;
 mod offsets;
 mod storage;
+mod txn_offsets;
 mod upkeep;
 
 pub(crate) use job::{Because, Done, Job, perform};
@@ -239,7 +241,16 @@ impl Manager {
                 let (core, marker) = (&mut self.core, (transaction, &group));
                 self.txns.marker_answered(core, turn, &of, marker, answer.as_ref());
             }
-            Because::Verify { .. } | Because::Outcome { .. } => {}
+            Because::Verify { group, serial, ticket } => {
+                self.with_serial(&group, serial, turn, |it, core| {
+                    it.verified(core, turn, ticket, answer)
+                });
+            }
+            Because::Outcome { group, serial, transaction } => {
+                self.with_serial(&group, serial, turn, |it, core| {
+                    it.heard_outcome(core, turn, &transaction, answer.as_ref());
+                });
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! - `file.rs`: the file's content in memory, reading and writing it.
 //! - `batch.rs`: what queued changes do to a file's content.
+//! - `pending.rs`: offsets that wait for the end of their transaction.
 //! - `survey.rs`: reading the files of groups that are not in memory, for lists and retention.
 //!
 //! Names and the protocol on the volume are those of every file here: `file_name.rs`, `claim.rs`.
@@ -10,6 +11,7 @@
 
 pub mod batch;
 pub mod file;
+pub mod pending;
 pub mod survey;
 
 /// The directory of the offset files.

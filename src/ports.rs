@@ -108,8 +108,9 @@ pub trait Peers: Send + Sync + 'static {
     /// is confirmed only behind it, and an error leaves the epoch that is known.
     fn lease_epoch(&self) -> impl Future<Output = io::Result<i64>> + Send;
 
-    /// Sends a request to another broker and gives its answer. An error says nothing about whether
-    /// the request arrived. May take for ever; the caller gives up by dropping the future.
+    /// Sends a request to a broker, perhaps this one, and gives its answer. An error says nothing
+    /// about whether the request arrived. May take for ever; the caller gives up by dropping the
+    /// future.
     fn call(
         &self,
         broker: &BrokerId,
@@ -117,10 +118,13 @@ pub trait Peers: Send + Sync + 'static {
     ) -> impl Future<Output = io::Result<Response>> + Send;
 
     /// Writes the end of a transaction to partitions of topics, whoever leads them: the business of
-    /// the host's log. Must be repeatable; an error makes the coordinator repeat it.
+    /// the host's log. An error makes the coordinator repeat it, and a coordinator that was deposed
+    /// may come late: `transaction` numbers the transactions of a producer, rising, and a marker
+    /// whose number was already written must end nothing.
     fn write_markers(
         &self,
         producer: Producer,
+        transaction: u64,
         commit: bool,
         partitions: &[TopicPartition],
     ) -> impl Future<Output = io::Result<()>> + Send;

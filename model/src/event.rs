@@ -167,6 +167,29 @@ pub enum What {
     /// The fetch gave no value.
     FetchFailed { op: u64 },
 
+    /// The fetch `op`, which was just invoked, wants to hear nothing rather than an offset that an
+    /// open or half-ended transaction may change (KIP-447).
+    FetchIsStable { op: u64 },
+
+    /// A client was told who it is as producer of a transactional id. `epoch` rises under one
+    /// `producer`; who has an older one is fenced.
+    ProducerReady { id: Name, client: Name, producer: i64, epoch: i16 },
+    /// A client begins a transaction as that producer. `txn` numbers the transactions of a run.
+    TxnBegun { txn: u64, id: Name, client: Name, producer: i64, epoch: i16 },
+    /// A client is about to commit the offset of one partition in its transaction; `Returned` tells
+    /// how that ended.
+    TxnCommitInvoked { op: u64, txn: u64, group: Name, partition: Name, write: u64, offset: i64 },
+    /// A client is about to ask for the end of its transaction; again, if it heard nothing.
+    TxnEndInvoked { txn: u64, commit: bool },
+    /// The answer: `Ok` decides; `Refused` says that this request decided nothing.
+    TxnEndReturned { txn: u64, commit: bool, outcome: Outcome },
+    /// What the transaction made of the records `from..to` of an input partition, which the group
+    /// consumes, counts from now on: its marker has reached the partition of the output.
+    EffectCounted { txn: u64, group: Name, partition: Name, from: i64, to: i64 },
+    /// When everything had time to come to rest, the group's committed offset in an input partition,
+    /// `None` if there is none.
+    ProcessedAtEnd { group: Name, partition: Name, upto: Option<i64> },
+
     /// The broker told this client a member id, by whatever answer.
     MemberIdIssued { group: Name, client: Name, member: Name },
     /// The broker emitted a success of JoinGroup. `reign` numbers the take-overs of the group,

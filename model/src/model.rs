@@ -86,6 +86,14 @@ impl Model {
             | What::FetchFailed { .. }
             | What::FileChanged { .. }
             | What::GroupAtEnd { .. } => self.client(what),
+            What::FetchIsStable { .. }
+            | What::ProducerReady { .. }
+            | What::TxnBegun { .. }
+            | What::TxnCommitInvoked { .. }
+            | What::TxnEndInvoked { .. }
+            | What::TxnEndReturned { .. }
+            | What::EffectCounted { .. }
+            | What::ProcessedAtEnd { .. } => {}
             What::MemberIdIssued { .. }
             | What::JoinAnswered { .. }
             | What::SyncSent { .. }

@@ -29,6 +29,7 @@ pub fn standard(seed: Seed) -> Plan {
         session: ms(10_000),
         rebalance: ms(20_000),
         heartbeat: ms(3000),
+        transactions: None,
     });
     Plan {
         claim: vec![format!("The standard plan, seed {seed}.")],

@@ -12,6 +12,7 @@ use kaas_coordinator::api::{Request, Response};
 use crate::{
     lens::Lens,
     net::ConnId,
+    output::Output,
     plan::{Clients, Plan},
     record::Record,
     seed::{Stream, micros},
@@ -121,6 +122,8 @@ pub struct Cx<'a> {
     pub lens: &'a mut Lens,
     /// The trace.
     pub record: &'a mut Record,
+    /// Where transactional clients write.
+    pub output: &'a mut Output,
     /// How many brokers there are places for.
     pub brokers: usize,
     /// Whether nothing may depend on the seed.
@@ -178,6 +181,13 @@ impl Client {
         }
     }
 
+    /// Its process dies, and begins anew after so many microseconds.
+    pub fn crash(&mut self, cx: &mut Cx<'_>, down: u64) {
+        if let Self::Consumer(it) = self {
+            it.crash(cx, down);
+        }
+    }
+
     /// It is to leave its group and the cluster.
     pub fn leave(&mut self, cx: &mut Cx<'_>) {
         if let Self::Consumer(it) = self {
@@ -209,7 +219,8 @@ pub fn all(plan: &Plan) -> Vec<ClientSlot> {
                     let number = number + member as usize;
                     let start = start + stagger * u64::from(member);
                     let client = format!("{name}.{}", member + 1);
-                    let consumer = Consumer::new(spec, plan.partitions(topic), number, start);
+                    let partitions = plan.partitions(topic);
+                    let consumer = Consumer::new(spec, &client, partitions, number, start);
                     let consumer = Client::Consumer(Box::new(consumer));
                     slots.push(ClientSlot::new(plan.seed, number, &client, consumer));
                 }

@@ -43,6 +43,7 @@ pub fn draw(seed: Seed, profile: &str) -> Option<Plan> {
         steps: Vec::new(),
     };
     draw_clients(&mut plan, &mut Stream::new(seed.0, "clients", 0));
+    draw_transactions(&mut plan, &mut Stream::new(seed.0, "transactions", 0));
     let lasts = Stream::new(seed.0, "length", 0).between(20, 60) * 1000;
     if profile != "quiet" {
         plan.steps = faults::draw(&plan, lasts, profile == "storm");
@@ -93,6 +94,7 @@ fn draw_clients(plan: &mut Plan, stream: &mut Stream) {
             session: millis(session),
             rebalance: millis(stream.between(5000, 15_000)),
             heartbeat: millis(session / 3),
+            transactions: None,
         });
     }
     for committer in 0..small(stream, 3) {
@@ -129,4 +131,18 @@ fn draw_clients(plan: &mut Plan, stream: &mut Stream) {
         Clients::Group { name, .. } | Clients::Committer { name, .. } => seen.insert(name.clone()),
         Clients::Reader { .. } | Clients::OneShot { .. } | Clients::Admin { .. } => true,
     });
+}
+
+/// In some runs some groups process what they consume in transactions, some of which time out soon.
+fn draw_transactions(plan: &mut Plan, stream: &mut Stream) {
+    if !stream.percent(50) {
+        return;
+    }
+    for clients in &mut plan.clients {
+        if let Clients::Group { transactions, .. } = clients
+            && stream.percent(60)
+        {
+            *transactions = Some(millis(stream.between(1000, 15_000)));
+        }
+    }
 }

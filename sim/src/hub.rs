@@ -38,12 +38,29 @@ pub enum Post {
     Volume(Op, oneshot::Sender<io::Result<Reply>>),
     /// A timer by the broker's own clock.
     Sleep(Instant, oneshot::Sender<()>),
+    /// A request to a broker, by ordinal, and where its answer goes.
+    Call(usize, Box<Request>, oneshot::Sender<io::Result<Response>>),
+    /// Markers for partitions of topics, and where it goes that they are written.
+    Markers(Markers, oneshot::Sender<()>),
     /// The answer to a request.
     Answer(u64, Response),
     /// A note for the log.
     Note(Note),
     /// `run` has returned: the broker has closed in good order.
     Closed,
+}
+
+/// The end of a transaction, for the partitions that it wrote to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Markers {
+    /// The producer under which it was open.
+    pub producer: Producer,
+    /// Its number.
+    pub transaction: u64,
+    /// Whether it commits.
+    pub commit: bool,
+    /// The partitions.
+    pub partitions: Vec<TopicPartition>,
 }
 
 /// A post and who made it: broker, incarnation.
@@ -68,7 +85,12 @@ pub fn in_order(posts: &mut [Posted]) {
 fn request_of(post: &Post) -> Option<u64> {
     match post {
         Post::Answer(request, _) => Some(*request),
-        Post::Volume(..) | Post::Sleep(..) | Post::Note(_) | Post::Closed => None,
+        Post::Volume(..)
+        | Post::Sleep(..)
+        | Post::Call(..)
+        | Post::Markers(..)
+        | Post::Note(_)
+        | Post::Closed => None,
     }
 }
 
@@ -186,6 +208,11 @@ impl SimHost {
     }
 }
 
+/// The ordinal in a broker's name.
+fn ordinal(broker: &BrokerId) -> Option<usize> {
+    broker.as_str().strip_prefix("kaas-")?.parse().ok()
+}
+
 impl Host for SimHost {
     type Volume = Self;
     type Clock = Self;
@@ -284,21 +311,39 @@ impl Entropy for SimHost {
 
 impl Peers for SimHost {
     fn endpoint(&self, broker: &BrokerId) -> Option<Endpoint> {
-        let ordinal: u16 = broker.as_str().strip_prefix("kaas-")?.parse().ok()?;
         let endpoint = || Endpoint { host: broker.shared(), port: 9092 };
-        self.hub.is_ready(usize::from(ordinal)).then(endpoint)
+        self.hub.is_ready(ordinal(broker)?).then(endpoint)
     }
 
     async fn lease_epoch(&self) -> io::Result<i64> {
         Ok(self.hub.lease.load(Ordering::Relaxed))
     }
 
-    async fn call(&self, _: &BrokerId, _: Request) -> io::Result<Response> {
-        Err(io::ErrorKind::Unsupported.into())
+    async fn call(&self, broker: &BrokerId, request: Request) -> io::Result<Response> {
+        let to = ordinal(broker).ok_or(io::ErrorKind::NotFound)?;
+        let (sender, receiver) = oneshot::channel();
+        self.post(Post::Call(to, Box::new(request), sender));
+        match receiver.await {
+            Ok(answer) => answer,
+            // Nobody will answer, and nobody says so.
+            Err(_) => pending().await,
+        }
     }
 
-    async fn write_markers(&self, _: Producer, _: bool, _: &[TopicPartition]) -> io::Result<()> {
-        Ok(())
+    async fn write_markers(
+        &self,
+        producer: Producer,
+        transaction: u64,
+        commit: bool,
+        partitions: &[TopicPartition],
+    ) -> io::Result<()> {
+        let (sender, receiver) = oneshot::channel();
+        let partitions = partitions.to_vec();
+        self.post(Post::Markers(Markers { producer, transaction, commit, partitions }, sender));
+        match receiver.await {
+            Ok(()) => Ok(()),
+            Err(_) => pending().await,
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use std::{
 };
 
 use kaas_coordinator::{
-    api::{ErrorCode, Request, Response},
+    api::{ErrorCode, OffsetFetchResponse, Request, Response},
     assignment::{Assignment, Health, View},
     broker::Status,
     file_name,
@@ -34,6 +34,7 @@ use self::{asked::Asked, reigns::Reigns};
 mod answers;
 mod asked;
 mod reigns;
+mod txns;
 
 pub use self::answers::verdict_of;
 
@@ -62,6 +63,13 @@ pub struct Lens {
     /// Brokers that have not applied a view in this life.
     booting: BTreeSet<Name>,
     rotten: BTreeSet<String>,
+    /// How many transactions there were, and which one each client is in.
+    txns: u64,
+    open_txns: BTreeMap<Name, u64>,
+    /// The input partitions of which anything was counted, by group.
+    processed: BTreeMap<Name, BTreeSet<TopicPartition>>,
+    /// What the examiner read last.
+    examined: BTreeMap<(Name, TopicPartition), i64>,
 }
 
 impl Lens {
@@ -90,6 +98,10 @@ impl Lens {
             volume_timeout: micros(volume_timeout) + SLACK,
             booting: BTreeSet::new(),
             rotten: BTreeSet::new(),
+            txns: 0,
+            open_txns: BTreeMap::new(),
+            processed: BTreeMap::new(),
+            examined: BTreeMap::new(),
         }
     }
 
@@ -162,7 +174,12 @@ impl Lens {
                     None => self.known(&it.group.shared()),
                 };
                 self.invoke(&mut asked, group, wanted, false);
+                for (op, _) in asked.ops.iter().filter(|_| it.require_stable) {
+                    self.see(What::FetchIsStable { op: *op });
+                }
             }
+            Request::TxnOffsetCommit(it) => self.commit_in_txn_sent(&mut asked, it),
+            Request::EndTxn(it) => self.end_sent(&mut asked, it),
             Request::DeleteGroups { groups } => {
                 let wanted = groups.iter().flat_map(|it| self.known(&it.shared())).collect();
                 self.invoke(&mut asked, group, wanted, true);
@@ -178,8 +195,6 @@ impl Lens {
             | Request::InitProducerId(_)
             | Request::AddPartitionsToTxn(_)
             | Request::AddOffsetsToTxn(_)
-            | Request::EndTxn(_)
-            | Request::TxnOffsetCommit(_)
             | Request::VerifyTxn(_)
             | Request::TxnMarker(_)
             | Request::TxnOutcome(_) => {}
@@ -226,6 +241,7 @@ impl Lens {
                 }
             }
             Response::OffsetFetch(it) => {
+                self.examined(&asked, it);
                 for (op, partition) in &asked.ops {
                     let found = it.partitions.iter().find(|it| it.partition == *partition);
                     let failed = found.map_or(it.error, |it| it.error) != ErrorCode::None;
@@ -237,6 +253,9 @@ impl Lens {
                     });
                 }
             }
+            Response::TxnOffsetCommit(verdicts) => self.commit_in_txn_received(&asked, verdicts),
+            Response::EndTxn(error) => self.end_received(&asked, *error),
+            Response::InitProducerId(it) => self.producer_received(&asked, it),
             Response::FindCoordinator(_)
             | Response::JoinGroup(_)
             | Response::SyncGroup(_)
@@ -245,20 +264,29 @@ impl Lens {
             | Response::OffsetDelete(_)
             | Response::ListGroups { .. }
             | Response::DescribeGroups(_)
-            | Response::InitProducerId(_)
             | Response::AddPartitionsToTxn(_)
             | Response::AddOffsetsToTxn(_)
-            | Response::EndTxn(_)
-            | Response::TxnOffsetCommit(_)
             | Response::VerifyTxn(_)
             | Response::TxnMarker(_)
             | Response::TxnOutcome(_) => {}
         }
     }
 
+    /// The examiner keeps what it reads of offsets: it comes when everything is at rest.
+    fn examined(&mut self, asked: &Asked, it: &OffsetFetchResponse) {
+        if *asked.client != *"examiner" || !it.error.is_none() {
+            return;
+        }
+        let group = asked.groups[0].shared();
+        for it in it.partitions.iter().filter(|it| it.error.is_none() && it.offset >= 0) {
+            self.examined.insert((Arc::clone(&group), it.partition.clone()), it.offset);
+        }
+    }
+
     /// A client does not wait for the answer any more; the broker may still give it.
     pub fn gave_up(&mut self, request: u64) {
-        let Some(asked) = self.asked.get(&request) else { return };
+        let Some(asked) = self.asked.get(&request).cloned() else { return };
+        self.txn_unanswered(&asked);
         if asked.is_fetch {
             for (op, _) in asked.ops.clone() {
                 self.see(What::FetchFailed { op });
@@ -492,7 +520,12 @@ fn outcome_of(error: ErrorCode) -> Outcome {
         | ErrorCode::InvalidGroupId
         | ErrorCode::NonEmptyGroup
         | ErrorCode::GroupIdNotFound
-        | ErrorCode::OffsetMetadataTooLarge => Outcome::Refused,
+        | ErrorCode::OffsetMetadataTooLarge
+        | ErrorCode::ProducerFenced
+        | ErrorCode::InvalidProducerEpoch
+        | ErrorCode::InvalidProducerIdMapping
+        | ErrorCode::InvalidTxnState
+        | ErrorCode::ConcurrentTransactions => Outcome::Refused,
         _ => Outcome::Unknown,
     }
 }

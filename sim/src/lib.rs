@@ -16,6 +16,7 @@ pub mod lens;
 pub mod milestone;
 pub mod net;
 pub mod outcome;
+pub mod output;
 pub mod plan;
 pub mod record;
 pub mod run;

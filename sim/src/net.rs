@@ -137,9 +137,14 @@ impl Net {
         conns.map(|(id, _)| *id).collect()
     }
 
+    /// How much longer messages of a broker take, in microseconds.
+    pub fn extra(&self, broker: usize) -> u64 {
+        self.slow.iter().filter(|it| it.0 == broker).map(|it| it.1).sum()
+    }
+
     /// How long a message between the two takes, in microseconds.
     pub fn latency(&mut self, client: usize, broker: usize) -> u64 {
-        let extra: u64 = self.slow.iter().filter(|it| it.0 == broker).map(|it| it.1).sum();
+        let extra = self.extra(broker);
         let (seed, latency) = (self.seed, self.latency);
         let stream = self
             .streams
@@ -181,6 +186,22 @@ impl Net {
                     Way::Both => true,
                     Way::Requests => to_broker,
                     Way::Answers => !to_broker,
+                }
+        };
+        self.cuts.iter().find(blocks).map(|cut| cut.step)
+    }
+
+    /// The step that keeps a message between two brokers from arriving, if any does: what clients
+    /// can't send to a broker, other brokers can't send either, and so for what it sends.
+    pub fn peers_stalled_by(&self, from: usize, to: usize, is_answer: bool) -> Option<usize> {
+        let blocks = |cut: &&Cut| {
+            let is_inbound = (cut.broker == to) != is_answer;
+            cut.client.is_none()
+                && [from, to].contains(&cut.broker)
+                && match cut.way {
+                    Way::Both => true,
+                    Way::Requests => is_inbound,
+                    Way::Answers => !is_inbound,
                 }
         };
         self.cuts.iter().find(blocks).map(|cut| cut.step)

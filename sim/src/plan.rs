@@ -76,6 +76,8 @@ pub enum Clients {
         rebalance: Duration,
         /// How often each heartbeats.
         heartbeat: Duration,
+        /// The timeout of their transactions, if they process what they consume in those.
+        transactions: Option<Duration>,
     },
     /// One client that commits and reads without joining.
     Committer {
@@ -303,6 +305,13 @@ pub enum Action {
         /// How long.
         duration: Duration,
     },
+    /// A client's process dies and begins anew after a while, with nothing but its names.
+    Crash {
+        /// Which, `group.n`.
+        client: String,
+        /// How long it is away.
+        down: Duration,
+    },
     /// An offset file becomes unreadable by bit rot, until the end of the run.
     Rot {
         /// Whose.
@@ -416,6 +425,18 @@ impl Plan {
     /// The longest session timeout of any consumer.
     pub fn longest_session(&self) -> Duration {
         self.longest(|session, _| session)
+    }
+
+    /// The longest timeout of any transaction; `None` if nobody uses any.
+    pub fn longest_transaction(&self) -> Option<Duration> {
+        let timeouts = self.clients.iter().filter_map(|it| match it {
+            Clients::Group { transactions, .. } => *transactions,
+            Clients::Committer { .. }
+            | Clients::Reader { .. }
+            | Clients::OneShot { .. }
+            | Clients::Admin { .. } => None,
+        });
+        timeouts.max()
     }
 
     fn longest(&self, pick: impl Fn(Duration, Duration) -> Duration) -> Duration {

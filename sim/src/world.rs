@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `queue.rs` | the queue |
 //! | `wires.rs` | messages between clients and brokers |
+//! | `peers.rs` | messages between brokers, and markers to the output |
 //! | `brokers.rs` | starting, stopping, killing and pausing brokers; what they post |
 //! | `storage.rs` | when volume operations happen, fail and get stuck |
 //! | `control.rs` | the controller, its file, and what goes wrong with both |
@@ -24,22 +25,24 @@ use tokio::sync::oneshot;
 
 use crate::{
     client::{self, ClientSlot},
-    hub::{self, Hub, Posted},
+    hub::{self, Hub, Markers, Posted},
     lens::Lens,
     net::{ConnId, Net},
+    output::Output,
     plan::Plan,
     record::Record,
     volume::SharedVolume,
 };
 
 use self::{
-    brokers::BrokerSlot, control::Controller, queue::Queue, script::Script, settle::Settle,
-    storage::Storage, wires::Wires,
+    brokers::BrokerSlot, control::Controller, peers::Peers, queue::Queue, script::Script,
+    settle::Settle, storage::Storage, wires::Wires,
 };
 
 mod brokers;
 mod control;
 mod faults;
+mod peers;
 mod queue;
 mod script;
 mod settle;
@@ -61,6 +64,8 @@ pub struct World {
     hub: Arc<Hub>,
     net: Net,
     wires: Wires,
+    peers: Peers,
+    output: Output,
     volume: SharedVolume,
     storage: Storage,
     brokers: Vec<BrokerSlot>,
@@ -92,6 +97,12 @@ enum Event {
     Down { conn: ConnId, request: u64, body: Box<Response> },
     /// A client learns that its connection is gone.
     Lost { conn: ConnId },
+    /// A broker's question reaches a broker.
+    PeerUp { request: u64, body: Box<Request> },
+    /// Its answer reaches who asked.
+    PeerDown { request: u64, body: Box<Response> },
+    /// Markers reach the output.
+    Mark { markers: Markers, wake: oneshot::Sender<()> },
     /// A client wants to act.
     Wake { client: usize },
     /// A volume operation happens.
@@ -135,6 +146,8 @@ impl World {
             handle: Handle::current(),
             net: Net::new(plan.seed, plan.network),
             wires: Wires::default(),
+            peers: Peers::default(),
+            output: Output::default(),
             volume: SharedVolume::default(),
             storage: Storage::new(&plan),
             brokers: Vec::new(),
@@ -212,6 +225,9 @@ impl World {
             Event::Fin { conn } => self.fin(conn),
             Event::Down { conn, request, body } => self.down(conn, request, body),
             Event::Lost { conn } => self.lost(conn),
+            Event::PeerUp { request, body } => self.peer_up(request, body),
+            Event::PeerDown { request, body } => self.peer_down(request, body),
+            Event::Mark { markers, wake } => self.mark(&markers, wake),
             Event::Wake { client } => self.wake(client),
             Event::Operate { op } => self.operate(op),
             Event::Timer { broker, incarnation, wake } => {

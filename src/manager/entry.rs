@@ -7,9 +7,11 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use super::{Core, Turn};
+use super::{Core, Turn, txn_offsets::Verifying};
 use crate::{
-    api::{ErrorCode, OffsetFetchRequest, Request, Response},
+    api::{
+        ErrorCode, OffsetFetchRequest, OffsetFetchResponse, Request, Response, TxnMarkerRequest,
+    },
     claim::Claim,
     group::{Group, State, Ticket},
     ids::{GroupId, InstanceId, MemberId},
@@ -35,11 +37,30 @@ pub(super) struct Entry {
     /// Changes that wait for their turn, in order of arrival.
     pub(super) queue: VecDeque<Queued>,
     /// Reads that wait for a check of the claim which begins after they arrived.
-    pub(super) reads: Vec<(Ticket, OffsetFetchRequest)>,
+    pub(super) reads: Vec<(Ticket, Read)>,
     /// Reads whose check is under way.
-    pub(super) checking: Option<Vec<(Ticket, OffsetFetchRequest)>>,
+    pub(super) checking: Option<Vec<(Ticket, Read)>>,
     /// The batch of changes that is being written.
     pub(super) writing: Option<Writing>,
+    /// Commits whose transaction is being verified.
+    pub(super) verifying: Vec<Verifying>,
+}
+
+/// What is answered from memory once the claim is known to stand.
+pub(super) enum Read {
+    Fetch(OffsetFetchRequest),
+    /// A marker with nothing here to end.
+    Marker(TxnMarkerRequest),
+}
+
+impl Read {
+    /// The answer that refuses it.
+    pub(super) fn refused(&self, error: ErrorCode) -> Response {
+        match self {
+            Self::Fetch(_) => Response::OffsetFetch(OffsetFetchResponse::refused(error)),
+            Self::Marker(_) => Response::TxnMarker(error),
+        }
+    }
 }
 
 /// What the entry knows of the volume.
@@ -96,6 +117,7 @@ impl Entry {
             reads: Vec::new(),
             checking: None,
             writing: None,
+            verifying: Vec::new(),
         }
     }
 
@@ -112,6 +134,7 @@ impl Entry {
             && self.reads.is_empty()
             && self.checking.is_none()
             && self.writing.is_none()
+            && self.verifying.is_empty()
     }
 
     /// When the manager must look at this entry.
@@ -165,9 +188,8 @@ impl Entry {
             Request::OffsetDelete(it) => return self.delete_offsets(core, turn, ticket, &it),
             Request::DeleteGroups { .. } => return self.delete_group(core, turn, ticket),
             Request::DescribeGroups { .. } => self.describe(),
-            Request::TxnOffsetCommit(_) | Request::TxnMarker(_) => {
-                request.refused(ErrorCode::CoordinatorNotAvailable)
-            }
+            Request::TxnOffsetCommit(it) => return self.commit_in_txn(core, turn, ticket, it),
+            Request::TxnMarker(it) => return self.end_txn(core, turn, ticket, it),
             Request::FindCoordinator { .. }
             | Request::ListGroups { .. }
             | Request::InitProducerId(_)
@@ -204,6 +226,7 @@ impl Entry {
     pub(super) fn abandon(&mut self, core: &mut Core, turn: &Turn<'_>, ticket: Ticket) {
         self.waiting.retain(|(waiting, _)| *waiting != ticket);
         self.reads.retain(|(waiting, _)| *waiting != ticket);
+        self.verifying.retain(|it| it.ticket != ticket);
         let writing = self.writing.iter_mut().flat_map(|it| &mut it.changes);
         for change in self.queue.iter_mut().chain(writing) {
             if change.ticket == Some(ticket) {
@@ -263,11 +286,12 @@ impl Entry {
             core.answer(turn.now, &self.id, ticket, request.refused(error));
         }
         self.refuse_reads(core, turn, error);
-        if let Some(checking) = self.checking.take() {
-            for (ticket, request) in checking {
-                let answer = Request::OffsetFetch(request).refused(error);
-                core.answer(turn.now, &self.id, ticket, answer);
-            }
+        for (ticket, read) in self.checking.take().into_iter().flatten() {
+            core.answer(turn.now, &self.id, ticket, read.refused(error));
+        }
+        for it in std::mem::take(&mut self.verifying) {
+            let answer = Request::TxnOffsetCommit(it.request).refused(error);
+            core.answer(turn.now, &self.id, it.ticket, answer);
         }
         let writing = self.writing.take().map_or_else(Vec::new, |it| it.changes);
         for change in writing.into_iter().chain(std::mem::take(&mut self.queue)) {
@@ -277,9 +301,8 @@ impl Entry {
 
     /// Answers the reads whose check has not begun with an error.
     pub(super) fn refuse_reads(&mut self, core: &mut Core, turn: &Turn<'_>, error: ErrorCode) {
-        for (ticket, request) in std::mem::take(&mut self.reads) {
-            let answer = Request::OffsetFetch(request).refused(error);
-            core.answer(turn.now, &self.id, ticket, answer);
+        for (ticket, read) in std::mem::take(&mut self.reads) {
+            core.answer(turn.now, &self.id, ticket, read.refused(error));
         }
     }
 }

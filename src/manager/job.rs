@@ -12,6 +12,7 @@ use crate::{
     offset_store::{
         batch::{Retention, Situation, expired},
         file::{BadFile, OffsetFile},
+        pending::{PendingTxn, Transaction},
         survey::{Surveyed, protocol_type, survey},
     },
     ports::{Clock, Host, Instant, Peers, Volume},
@@ -32,7 +33,7 @@ pub(crate) enum Job {
     Relinquish { claim: Claim },
     /// Read the protocol types of all groups that `view` routes here.
     List { ticket: Ticket, states: Vec<Arc<str>>, wanted: Wanted },
-    /// Ask another broker, or this one.
+    /// Ask a broker, perhaps this one.
     Call { broker: BrokerId, request: Request, because: Because },
     /// See [`TxnJob`].
     Transaction(TxnJob),
@@ -44,8 +45,8 @@ pub(crate) enum Job {
 pub(crate) enum Because {
     /// A TxnOffsetCommit of this group waits for its transaction to be verified.
     Verify { group: GroupId, serial: u64, ticket: Ticket },
-    /// A transaction that this group has had offsets of for long; which one, the request says.
-    Outcome { group: GroupId, serial: u64, producer_id: i64, transaction: u64 },
+    /// A transaction that this group has had offsets of for long.
+    Outcome { group: GroupId, serial: u64, transaction: Transaction },
     /// This group is told how a transaction has ended.
     Marker { of: Which, transaction: u64, group: GroupId },
 }
@@ -139,7 +140,7 @@ pub(crate) async fn perform(host: &impl Host, job: Job) -> Done {
             Done::Listed { ticket, states, cold: cold.ok() }
         }
         Job::Transaction(job) => Done::Transaction(txn::perform(host, job).await),
-        Job::Call { .. } => unreachable!("calls may be for this broker, which does them"),
+        Job::Call { .. } => unreachable!("calls need a timeout, which the broker has"),
         Job::FindOverdue { wanted, unix_ms, config } => {
             let overdue = |file: &OffsetFile| is_overdue(file, unix_ms, &config).then_some(());
             let found = survey(volume, |group| wanted.contains(group), overdue).await;
@@ -156,5 +157,8 @@ fn is_overdue(file: &OffsetFile, now_ms: i64, config: &OffsetsConfig) -> bool {
     };
     // Who had members when its coordinator died has no `empty_since`; its next owner decides.
     let orphaned = file.protocol_type.is_some() && file.empty_since.is_none();
-    orphaned || !expired(file, &Retention { now_ms, keep: config.retention, situation }).is_empty()
+    let is_old = |it: &PendingTxn| it.is_older_than(config.txn_orphan_after, now_ms);
+    orphaned
+        || file.pending.transactions().any(is_old)
+        || !expired(file, &Retention { now_ms, keep: config.retention, situation }).is_empty()
 }

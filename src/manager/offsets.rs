@@ -6,12 +6,12 @@
 
 use super::{
     Core, Job, Turn,
-    entry::{Committer, Entry, Queued, Store, Writing},
+    entry::{Committer, Entry, Queued, Read, Store, Writing},
 };
 use crate::{
     api::{
-        ErrorCode, FetchedOffset, OffsetCommitRequest, OffsetDeleteRequest, OffsetDeleteResponse,
-        OffsetFetchRequest, OffsetFetchResponse, Response,
+        CommitOffset, ErrorCode, FetchedOffset, OffsetCommitRequest, OffsetDeleteRequest,
+        OffsetDeleteResponse, OffsetFetchRequest, OffsetFetchResponse, Response,
     },
     group::{State, Ticket},
     ids::TopicPartition,
@@ -55,15 +55,7 @@ impl Entry {
             core.answer(turn.now, &self.id, ticket, refuse(error));
             return;
         }
-        let too_long = |text: &str| text.encode_utf16().count() > core.config.offsets.metadata_max;
-        let mut offsets = request.offsets.clone();
-        let mut verdicts = Vec::with_capacity(offsets.len());
-        offsets.retain(|commit| {
-            let fits = !too_long(&commit.metadata);
-            let verdict = if fits { ErrorCode::None } else { ErrorCode::OffsetMetadataTooLarge };
-            verdicts.push((commit.partition.clone(), verdict));
-            fits
-        });
+        let (offsets, verdicts) = core.fitting(&request.offsets);
         let answer = Response::OffsetCommit(verdicts);
         if offsets.is_empty() {
             core.answer(turn.now, &self.id, ticket, answer);
@@ -158,7 +150,7 @@ impl Entry {
         request: OffsetFetchRequest,
     ) {
         core.be_patient(turn.now, ticket, Some(&self.id));
-        self.reads.push((ticket, request));
+        self.reads.push((ticket, Read::Fetch(request)));
         self.check_next(core);
     }
 
@@ -177,7 +169,9 @@ impl Entry {
     pub(super) fn fetched(&self, file: &OffsetFile, request: &OffsetFetchRequest) -> Response {
         let fetch = |partition: &TopicPartition| {
             let committed = file.offsets.get(partition).filter(|_| self.group.is_some());
-            let unstable = request.require_stable && self.is_changing(partition);
+            let is_unstable =
+                || file.pending.has_partition(partition) || self.is_changing(partition);
+            let unstable = request.require_stable && is_unstable();
             let (offset, leader_epoch, metadata) = match committed {
                 Some(it) if !unstable => (it.offset, it.leader_epoch, it.metadata.clone()),
                 Some(_) | None => (-1, -1, "".into()),
@@ -198,8 +192,14 @@ impl Entry {
     fn is_changing(&self, partition: &TopicPartition) -> bool {
         let writing = self.writing.iter().flat_map(|it| &it.changes);
         writing.chain(&self.queue).any(|change| match &change.what {
-            Change::Commit { offsets, .. } => offsets.iter().any(|it| it.partition == *partition),
-            Change::DeleteOffsets(_) | Change::DeleteGroup | Change::Touch => false,
+            Change::Commit { offsets, .. } | Change::CommitInTxn { offsets, .. } => {
+                offsets.iter().any(|it| it.partition == *partition)
+            }
+            Change::EndTxn { .. }
+            | Change::DeleteOffsets(_)
+            | Change::Expire(_)
+            | Change::DeleteGroup
+            | Change::Touch => false,
         })
     }
 
@@ -253,8 +253,17 @@ impl Entry {
                 None if by.generation < 0 => Ok(()),
                 None => Err(ErrorCode::UnknownMemberId),
             },
+            (Change::CommitInTxn { .. }, Some(by)) => self.may_commit_in_txn(by),
             (Change::DeleteGroup, _) => self.may_delete(),
-            (Change::Commit { .. } | Change::DeleteOffsets(_) | Change::Touch, _) => Ok(()),
+            (
+                Change::Commit { .. }
+                | Change::CommitInTxn { .. }
+                | Change::EndTxn { .. }
+                | Change::DeleteOffsets(_)
+                | Change::Expire(_)
+                | Change::Touch,
+                _,
+            ) => Ok(()),
         }
     }
 
@@ -289,8 +298,29 @@ impl Entry {
             return;
         }
         core.notes.push(Note::Expired { group: self.id.clone(), offsets: overdue.len() });
-        let what = Change::DeleteOffsets(overdue);
+        let what = Change::Expire(overdue);
         self.queue.push_back(Queued { ticket: None, what, answer: None, by: None });
         self.write_next(core, turn);
+    }
+}
+
+impl Core {
+    /// The offsets whose metadata is not too long, and the verdict on each.
+    pub(super) fn fitting(
+        &self,
+        offsets: &[CommitOffset],
+    ) -> (Vec<CommitOffset>, Vec<(TopicPartition, ErrorCode)>) {
+        let mut fitting = Vec::with_capacity(offsets.len());
+        let mut verdicts = Vec::with_capacity(offsets.len());
+        for it in offsets {
+            // Kafka counts UTF-16 units.
+            let fits = it.metadata.encode_utf16().count() <= self.config.offsets.metadata_max;
+            let verdict = if fits { ErrorCode::None } else { ErrorCode::OffsetMetadataTooLarge };
+            verdicts.push((it.partition.clone(), verdict));
+            if fits {
+                fitting.push(it.clone());
+            }
+        }
+        (fitting, verdicts)
     }
 }

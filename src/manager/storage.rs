@@ -2,12 +2,12 @@
 
 use super::{
     Core, Job, Turn,
-    entry::{Entry, Store},
+    entry::{Entry, Read, Store},
 };
 use crate::{
-    api::{ErrorCode, Request},
+    api::ErrorCode,
     claim::{Claim, Outcome, Paths, TakeOver, VolumeError},
-    group::Group,
+    group::{Group, Ticket},
     note::Note,
     offset_store::{
         OFFSETS_DIR,
@@ -96,6 +96,7 @@ impl Entry {
             self.handle(core, turn, ticket, request);
         }
         self.expire(core, turn);
+        self.ask_about_orphans(core, turn);
         self.write_next(core, turn);
         self.check_next(core);
     }
@@ -155,7 +156,9 @@ impl Entry {
         let mut removes_group = false;
         for change in writing.changes {
             removes_group |= match change.what {
-                Change::DeleteGroup | Change::DeleteOffsets(_) => true,
+                Change::DeleteGroup | Change::DeleteOffsets(_) | Change::Expire(_) => true,
+                // As in Kafka, a group without anything stays until the retention task comes by.
+                Change::CommitInTxn { .. } | Change::EndTxn { .. } => false,
                 Change::Commit { .. } | Change::Touch => false,
             };
             change.answer(core, turn, &self.id, Ok(()));
@@ -193,15 +196,14 @@ impl Entry {
         let reads = self.checking.take().unwrap_or_default();
         match outcome {
             Outcome::Done => {
-                let Store::Ready { file, .. } = &self.store else {
+                if !self.is_ready() {
                     // The claim stood, and has been given up for another since: ask again.
                     self.reads.splice(0..0, reads);
                     self.load(core);
                     return;
-                };
-                for (ticket, request) in reads {
-                    let answer = self.fetched(file, &request);
-                    core.answer(turn.now, &self.id, ticket, answer);
+                }
+                for (ticket, read) in reads {
+                    self.read(core, turn, ticket, &read);
                 }
                 self.check_next(core);
             }
@@ -211,13 +213,23 @@ impl Entry {
             }
             Outcome::Failed(error) | Outcome::InDoubt(error) => {
                 core.note_failure(self, &error);
-                for (ticket, request) in reads {
-                    let error = ErrorCode::CoordinatorNotAvailable;
-                    let answer = Request::OffsetFetch(request).refused(error);
+                for (ticket, read) in reads {
+                    let answer = read.refused(ErrorCode::CoordinatorNotAvailable);
                     core.answer(turn.now, &self.id, ticket, answer);
                 }
                 self.check_next(core);
             }
+        }
+    }
+
+    fn read(&mut self, core: &mut Core, turn: &Turn<'_>, ticket: Ticket, read: &Read) {
+        match (read, &self.store) {
+            (Read::Fetch(request), Store::Ready { file, .. }) => {
+                let answer = self.fetched(file, request);
+                core.answer(turn.now, &self.id, ticket, answer);
+            }
+            (Read::Marker(request), _) => self.checked_marker(core, turn, ticket, request),
+            (Read::Fetch(_), _) => unreachable!("is read only from what is loaded"),
         }
     }
 

@@ -11,7 +11,7 @@ use super::{
     job::Job,
 };
 use crate::{
-    api::{ErrorCode, Request, Response},
+    api::{ErrorCode, Request},
     config::Config,
     group::Ticket,
     ids::GroupId,
@@ -120,6 +120,7 @@ impl Manager {
         for group in groups {
             self.with_entry(&group, turn, |entry, core| {
                 entry.expire(core, turn);
+                entry.ask_about_orphans(core, turn);
                 entry.vanish_if_useless(core, turn);
             });
         }
@@ -200,16 +201,19 @@ impl Entry {
             core.answer(turn.now, &self.id, ticket, answer);
             return;
         }
-        let checking = self.checking.iter_mut().flatten().map(|it| it.0);
-        if self.reads.iter().map(|it| it.0).chain(checking).any(|it| it == ticket) {
-            self.reads.retain(|it| it.0 != ticket);
-            if let Some(checking) = &mut self.checking {
-                checking.retain(|it| it.0 != ticket);
-            }
+        if let Some(at) = self.verifying.iter().position(|it| it.ticket == ticket) {
+            let request = Request::TxnOffsetCommit(self.verifying.remove(at).request);
+            let answer = request.refused(ErrorCode::CoordinatorLoadInProgress);
+            core.answer(turn.now, &self.id, ticket, answer);
+            return;
+        }
+        let mut reads = self.reads.extract_if(.., |it| it.0 == ticket);
+        let mut checking =
+            self.checking.iter_mut().flat_map(|it| it.extract_if(.., |it| it.0 == ticket));
+        if let Some((_, read)) = reads.next().or_else(|| checking.next()) {
             // REQUEST_TIMED_OUT is no answer to OffsetFetch (KAFKA-17267).
-            let error = ErrorCode::CoordinatorNotAvailable;
-            let refused = crate::api::OffsetFetchResponse::refused(error);
-            core.answer(turn.now, &self.id, ticket, Response::OffsetFetch(refused));
+            let answer = read.refused(ErrorCode::CoordinatorNotAvailable);
+            core.answer(turn.now, &self.id, ticket, answer);
             return;
         }
         // A change that has not begun must not happen behind the client's back.

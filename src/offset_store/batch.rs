@@ -5,9 +5,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::file::{Committed, OffsetFile};
+use super::{
+    file::{Committed, OffsetFile},
+    pending::Transaction,
+};
 use crate::{
-    api::CommitOffset,
+    api::{CommitOffset, Producer},
     ids::{Topic, TopicPartition},
 };
 
@@ -23,8 +26,28 @@ pub enum Change {
         /// When they expire whatever the group does (commits of v2 to v4).
         expires_ms: Option<i64>,
     },
-    /// Forget these partitions.
+    /// Store these offsets, to become visible with their transaction.
+    CommitInTxn {
+        /// The transaction.
+        transaction: Transaction,
+        /// The offsets.
+        offsets: Vec<CommitOffset>,
+        /// When, in milliseconds since 1970.
+        now_ms: i64,
+    },
+    /// A transaction is over.
+    EndTxn {
+        /// The producer under which it was open.
+        producer: Producer,
+        /// Its number.
+        transaction: u64,
+        /// Whether its offsets become visible or go.
+        commit: bool,
+    },
+    /// Forget these partitions, what is pending for them included.
     DeleteOffsets(Vec<TopicPartition>),
+    /// Forget what is committed for these partitions: its retention is over.
+    Expire(Vec<TopicPartition>),
     /// Forget everything.
     DeleteGroup,
     /// Only write what the coordinator knows of the group.
@@ -34,27 +57,60 @@ pub enum Change {
 /// Applies a change.
 pub fn apply(file: &mut OffsetFile, change: &Change) {
     file.sequence += 1;
+    let position = file.sequence;
     match change {
         Change::Commit { offsets, now_ms, expires_ms } => {
-            for commit in offsets {
-                let committed = Committed {
-                    offset: commit.offset,
-                    leader_epoch: commit.leader_epoch,
-                    metadata: Arc::clone(&commit.metadata),
-                    committed_ms: *now_ms,
-                    expires_ms: *expires_ms,
-                };
-                file.offsets.insert(commit.partition.clone(), committed);
+            let times = (*now_ms, *expires_ms);
+            file.offsets.extend(offsets.iter().map(|it| committed(it, times, position)));
+        }
+        Change::CommitInTxn { transaction, offsets, now_ms } => {
+            let offsets = offsets.iter().map(|it| committed(it, (*now_ms, None), position));
+            file.pending.add(transaction, offsets, *now_ms);
+        }
+        Change::EndTxn { producer, transaction, commit } => {
+            let ended = file.pending.end(*producer, *transaction);
+            for (partition, it) in ended.into_iter().filter(|_| *commit) {
+                // Kafka orders by where the offsets were appended, not by where the markers were.
+                let is_newer = |old: &Committed| old.position < it.position;
+                if file.offsets.get(&partition).is_none_or(is_newer) {
+                    file.offsets.insert(partition, it);
+                }
             }
         }
         Change::DeleteOffsets(partitions) => {
             for partition in partitions {
                 file.offsets.remove(partition);
+                file.pending.forget(partition);
             }
         }
-        Change::DeleteGroup => file.offsets.clear(),
+        Change::Expire(partitions) => {
+            for partition in partitions {
+                file.offsets.remove(partition);
+            }
+        }
+        Change::DeleteGroup => {
+            file.offsets.clear();
+            file.pending.clear();
+        }
         Change::Touch => {}
     }
+}
+
+/// An offset as it is kept that was committed at `position`.
+fn committed(
+    commit: &CommitOffset,
+    (committed_ms, expires_ms): (i64, Option<i64>),
+    position: u64,
+) -> (TopicPartition, Committed) {
+    let committed = Committed {
+        offset: commit.offset,
+        leader_epoch: commit.leader_epoch,
+        metadata: Arc::clone(&commit.metadata),
+        committed_ms,
+        expires_ms,
+        position,
+    };
+    (commit.partition.clone(), committed)
 }
 
 /// What retention depends on (KIP-211).

@@ -10,6 +10,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Map, Value};
 
+use super::pending::Pending;
 use crate::ids::{GroupId, TopicPartition};
 
 /// What a group's file says.
@@ -17,6 +18,8 @@ use crate::ids::{GroupId, TopicPartition};
 pub struct OffsetFile {
     /// The committed offsets.
     pub offsets: BTreeMap<TopicPartition, Committed>,
+    /// What waits for the end of its transaction.
+    pub pending: Pending,
     /// The group's protocol type, if it ever had members.
     pub protocol_type: Option<Arc<str>>,
     /// When the group became Empty, in milliseconds since 1970; `None` while it has members.
@@ -40,6 +43,10 @@ pub struct Committed {
     pub committed_ms: i64,
     /// When it expires whatever the group does, in milliseconds since 1970 (commits of v2 to v4).
     pub expires_ms: Option<i64>,
+    /// The file's `sequence` when it was committed. Only compared with that of pending offsets, and
+    /// so only written while there are any: it is 0, older than all of those, for what was
+    /// committed when there were none.
+    pub position: u64,
 }
 
 /// Why a file can't be used; it is left as it is.
@@ -65,12 +72,14 @@ mod key {
     pub(super) const PROTOCOL_TYPE: &str = "protocolType";
     pub(super) const EMPTY_SINCE: &str = "emptySinceMs";
     pub(super) const SEQUENCE: &str = "sequence";
+    pub(super) const POSITIONS: &str = "positions";
+    pub(super) const PENDING: &str = "pending";
 }
 
 impl OffsetFile {
     /// Whether there is nothing to keep: a group without offsets needs no file.
     pub fn is_empty(&self) -> bool {
-        self.offsets.is_empty()
+        self.offsets.is_empty() && self.pending.is_empty()
     }
 
     /// Reads the file of `group`.
@@ -119,10 +128,16 @@ impl OffsetFile {
                 committed.expires_ms = Some(time);
             }
         }
+        for (partition, position) in take_map(&mut map, key::POSITIONS, |v| v.as_u64())? {
+            if let Some(committed) = offsets.get_mut(&partition) {
+                committed.position = position;
+            }
+        }
+        let pending = take_pending(&mut map)?;
         let protocol_type = take(&mut map, key::PROTOCOL_TYPE, |v| v.as_str().map(Arc::from))?;
         let empty_since = take(&mut map, key::EMPTY_SINCE, |v| v.as_i64())?;
         let sequence = take(&mut map, key::SEQUENCE, |v| v.as_u64())?.unwrap_or(0);
-        Ok((group, Self { offsets, protocol_type, empty_since, sequence, unknown: map }))
+        Ok((group, Self { offsets, pending, protocol_type, empty_since, sequence, unknown: map }))
     }
 
     /// The file's content for `group`.
@@ -148,8 +163,18 @@ fn plain_offsets(offsets: BTreeMap<TopicPartition, i64>) -> BTreeMap<TopicPartit
         metadata: "".into(),
         committed_ms: 0,
         expires_ms: None,
+        position: 0,
     };
     offsets.into_iter().map(|(partition, offset)| (partition, committed(offset))).collect()
+}
+
+fn take_pending(map: &mut Map<String, Value>) -> Result<Pending, BadFile> {
+    let Some(value) = map.remove(key::PENDING) else { return Ok(Pending::default()) };
+    let stored = serde_json::from_value(value).map_err(|error| {
+        BadFile(format!("the value of {:?} is malformed: {error}", key::PENDING))
+    })?;
+    Pending::from_stored(stored)
+        .ok_or_else(|| BadFile(format!("{:?} names something that is no partition", key::PENDING)))
 }
 
 fn take<T>(
@@ -223,6 +248,10 @@ impl Serialize for Envelope<'_> {
             map.serialize_entry(key::EMPTY_SINCE, &empty_since)?;
         }
         map.serialize_entry(key::SEQUENCE, &file.sequence)?;
+        if !file.pending.is_empty() {
+            Column(self, |it| Some(it.position)).write(&mut map, key::POSITIONS)?;
+            map.serialize_entry(key::PENDING, &file.pending.to_stored())?;
+        }
         for (name, value) in &file.unknown {
             map.serialize_entry(name, value)?;
         }

@@ -79,7 +79,8 @@ pub(crate) async fn perform(host: &impl Host, job: TxnJob) -> TxnDone {
         TxnJob::Check { of, claim } => TxnDone::Checked { of, outcome: claim.check(volume).await },
         TxnJob::Mark { of, transaction, marker, give_up } => {
             let Marker { producer, commit, partitions } = &marker;
-            let write = host.peers().write_markers(*producer, *commit, partitions);
+            let peers = host.peers();
+            let write = peers.write_markers(*producer, transaction, *commit, partitions);
             let timer = host.clock().sleep_until(give_up);
             let acknowledged = match select(pin!(write), pin!(timer)).await {
                 Either::Left((result, _)) => result.is_ok(),

@@ -48,7 +48,7 @@ pub(crate) struct Seen {
     /// Markers that groups were sent, and by which broker they were to be taken.
     pub(crate) markers: Vec<(BrokerId, TxnMarkerRequest)>,
     /// Markers that were written to partitions.
-    pub(crate) written: Vec<(Producer, bool, Vec<TopicPartition>)>,
+    pub(crate) written: Vec<(Producer, u64, bool, Vec<TopicPartition>)>,
     /// What brokers noted of transactional ids.
     pub(crate) events: Vec<(BrokerId, String, TxnEvent)>,
     /// How many markers to groups are refused from now on.
@@ -108,7 +108,7 @@ impl Cluster {
             r#"{{"controllerEpoch":1,"assignmentVersion":{version},"brokers":[{brokers}]}}"#
         );
         let staged = self.root.join("assignment.new");
-        fs::write(&staged, &text).unwrap();
+        fs::write(&staged, &text).expect("a writable directory");
         fs::rename(&staged, self.root.join("assignment.json")).unwrap();
         View::parse(text.as_bytes()).unwrap()
     }
@@ -208,7 +208,7 @@ impl Volume for Mortal {
     }
 }
 
-/// What connects the brokers. Markers end here: what groups make of them is not this rig's business.
+/// What connects the brokers.
 pub(crate) struct Wires {
     shared: Arc<Shared>,
     is_stopped: Switch,
@@ -225,14 +225,13 @@ impl Peers for Wires {
 
     async fn call(&self, broker: &BrokerId, request: Request) -> io::Result<Response> {
         self.is_stopped.pass().await;
-        if let Request::TxnMarker(marker) = request {
+        if let Request::TxnMarker(marker) = &request {
             let mut seen = self.shared.seen.lock().unwrap();
             if seen.refusals > 0 {
                 seen.refusals -= 1;
                 return Ok(Response::TxnMarker(ErrorCode::NotCoordinator));
             }
-            seen.markers.push((broker.clone(), marker));
-            return Ok(Response::TxnMarker(ErrorCode::None));
+            seen.markers.push((broker.clone(), marker.clone()));
         }
         let member = self.shared.members.lock().unwrap().get(broker).cloned();
         let member = member.ok_or(io::ErrorKind::ConnectionRefused)?;
@@ -243,11 +242,12 @@ impl Peers for Wires {
     async fn write_markers(
         &self,
         producer: Producer,
+        transaction: u64,
         commit: bool,
         partitions: &[TopicPartition],
     ) -> io::Result<()> {
         self.is_stopped.pass().await;
-        let written = (producer, commit, partitions.to_vec());
+        let written = (producer, transaction, commit, partitions.to_vec());
         self.shared.seen.lock().unwrap().written.push(written);
         Ok(())
     }

@@ -109,7 +109,13 @@ impl Peers for Alone {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    async fn write_markers(&self, _: Producer, _: bool, _: &[TopicPartition]) -> io::Result<()> {
+    async fn write_markers(
+        &self,
+        _: Producer,
+        _: u64,
+        _: bool,
+        _: &[TopicPartition],
+    ) -> io::Result<()> {
         Ok(())
     }
 }

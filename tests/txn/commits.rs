@@ -33,8 +33,10 @@ fn a_commit_reaches_the_group_at_another_broker() {
             assert_eq!(to, BrokerId::from("kaas-1"));
             assert_eq!((marker.producer, marker.transaction), (producer, transaction));
             assert_eq!((marker.group.as_str(), marker.commit), (&*group, commit));
-            let (by, was_commit, partitions) = seen.written.pop().expect("partitions have it");
-            assert_eq!((by, was_commit, partitions.len()), (producer, commit, 1));
+            let (by, number, was_commit, partitions) =
+                seen.written.pop().expect("partitions have it");
+            assert_eq!((by, number), (producer, transaction));
+            assert_eq!((was_commit, partitions.len()), (commit, 1));
             assert!(seen.markers.is_empty() && seen.written.is_empty(), "one of each");
         });
     }

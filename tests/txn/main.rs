@@ -1,6 +1,6 @@
 //! Transactions on real brokers and a real directory.
 //!
-//! `rig.rs` is a producer; markers to groups of other brokers are taken down by the cluster's wires.
+//! `rig.rs` is a producer; markers are taken down by the wires of `cluster.rs`, and some refused.
 
 mod commits;
 mod rig;

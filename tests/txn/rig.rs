@@ -42,7 +42,7 @@ pub(crate) fn config() -> Config {
 
 impl Rig {
     pub(crate) fn new(config: &Config) -> Self {
-        let root = TempDir::new().unwrap();
+        let root = TempDir::new().expect("a directory");
         let cluster = Cluster::new(root.path());
         let view = cluster.assign(1, &BOTH, &[]);
         let brokers = BOTH.map(|id| cluster.start(id, config.clone()));
@@ -85,21 +85,21 @@ pub(crate) fn try_init(
 ) -> InitProducerIdResponse {
     let transactional_id = id.map(Into::into);
     let request = InitProducerIdRequest { transactional_id, timeout, producer };
-    match call(broker, Request::InitProducerId(request)) {
-        Response::InitProducerId(response) => response,
-        other => panic!("{other:?}"),
-    }
+    let Response::InitProducerId(response) = call(broker, Request::InitProducerId(request)) else {
+        unreachable!("an answer is of its request\'s kind")
+    };
+    response
 }
 
 /// InitProducerId until the transaction before is over.
 pub(crate) fn init(broker: &Member, id: &str) -> Producer {
     for _ in 0..1000 {
         let response = try_init(broker, Some(id), Duration::from_mins(1), None);
-        match response.error {
-            ErrorCode::None => return response.producer,
-            ErrorCode::ConcurrentTransactions | ErrorCode::CoordinatorLoadInProgress => pause(),
-            other => panic!("{other}"),
+        if response.error.is_none() {
+            return response.producer;
         }
+        assert_eq!(response.error, ErrorCode::ConcurrentTransactions);
+        pause();
     }
     panic!("the transaction before does not end")
 }
@@ -107,25 +107,26 @@ pub(crate) fn init(broker: &Member, id: &str) -> Producer {
 pub(crate) fn add_offsets(broker: &Member, id: &str, producer: Producer, group: &str) -> ErrorCode {
     let request =
         AddOffsetsToTxnRequest { transactional_id: id.into(), producer, group: group.into() };
-    match call(broker, Request::AddOffsetsToTxn(request)) {
-        Response::AddOffsetsToTxn(error) => error,
-        other => panic!("{other:?}"),
-    }
+    let Response::AddOffsetsToTxn(error) = call(broker, Request::AddOffsetsToTxn(request)) else {
+        unreachable!("an answer is of its request\'s kind")
+    };
+    error
 }
 
 pub(crate) fn add_partition(broker: &Member, id: &str, producer: Producer) -> ErrorCode {
     let partitions = vec![TopicPartition::new("orders", 0)];
     let request = AddPartitionsToTxnRequest { transactional_id: id.into(), producer, partitions };
-    match call(broker, Request::AddPartitionsToTxn(request)) {
-        Response::AddPartitionsToTxn(verdicts) => verdicts[0].1,
-        other => panic!("{other:?}"),
-    }
+    let Response::AddPartitionsToTxn(verdicts) = call(broker, Request::AddPartitionsToTxn(request))
+    else {
+        unreachable!("an answer is of its request\'s kind")
+    };
+    verdicts[0].1
 }
 
 pub(crate) fn end(broker: &Member, id: &str, producer: Producer, commit: bool) -> ErrorCode {
     let request = EndTxnRequest { transactional_id: id.into(), producer, commit };
-    match call(broker, Request::EndTxn(request)) {
-        Response::EndTxn(error) => error,
-        other => panic!("{other:?}"),
-    }
+    let Response::EndTxn(error) = call(broker, Request::EndTxn(request)) else {
+        unreachable!("an answer is of its request\'s kind")
+    };
+    error
 }

@@ -73,7 +73,8 @@ impl Admin {
                 let fetch = OffsetFetchRequest {
                     group: group.clone(),
                     partitions: None,
-                    require_stable: false,
+                    // The examiner must not miss what is still undecided.
+                    require_stable: self.every.is_none(),
                 };
                 self.ask(cx, broker, Request::OffsetFetch(fetch));
             }

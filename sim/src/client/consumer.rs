@@ -21,12 +21,15 @@ use kaas_coordinator::{
 };
 
 mod reactions;
+mod transactions;
 
 use super::{
     BACKOFF, Cx, REQUEST_TIMEOUT, encode_names,
     rpc::{Answered, Rpc},
 };
 use crate::{plan::Clients, seed::micros};
+
+use self::transactions::Transactions;
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -47,6 +50,8 @@ pub struct Consumer {
     heartbeat_at: u64,
     commit_at: u64,
     fetch_at: u64,
+    /// Set if it commits in transactions.
+    transactions: Option<Transactions>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +69,7 @@ enum Call {
     Sync,
     Heartbeat,
     Commit,
+    CommitInTxn,
     Fetch,
     Leave,
 }
@@ -89,11 +95,28 @@ pub enum Phase {
 
 impl Consumer {
     /// A consumer of the group `spec`, client `number`, which starts at `start`.
-    pub fn new(spec: &Clients, partitions: Arc<[String]>, number: usize, start: u64) -> Self {
-        let Clients::Group { name, topic, commit_every, session, rebalance, heartbeat, .. } = spec
+    pub fn new(
+        spec: &Clients,
+        client: &str,
+        partitions: Arc<[String]>,
+        number: usize,
+        start: u64,
+    ) -> Self {
+        let Clients::Group {
+            name,
+            topic,
+            commit_every,
+            session,
+            rebalance,
+            heartbeat,
+            transactions,
+            ..
+        } = spec
         else {
             unreachable!("only groups have consumers")
         };
+        let transactions =
+            transactions.map(|timeout| Transactions::new(client, timeout, number + 1, start));
         let settings = Settings {
             commit_every: micros(*commit_every),
             heartbeat: micros(*heartbeat),
@@ -116,6 +139,7 @@ impl Consumer {
             heartbeat_at: u64::MAX,
             commit_at: u64::MAX,
             fetch_at: u64::MAX,
+            transactions,
         }
     }
 
@@ -149,11 +173,13 @@ impl Consumer {
         for late in self.rpc.tick(cx) {
             self.unanswered(cx, late);
         }
+        self.tick_transactions(cx);
         self.go_on(cx);
     }
 
     /// Does what is due, as far as the coordinator is known.
     fn go_on(&mut self, cx: &mut Cx<'_>) {
+        self.go_on_in_transaction(cx);
         if self.rpc.coordinator().is_none() {
             return;
         }
@@ -166,7 +192,8 @@ impl Consumer {
         if self.fetch_at <= cx.now && self.phase == Phase::Fetching {
             self.fetch(cx);
         }
-        if self.commit_at <= cx.now && self.phase == Phase::Consuming {
+        let is_plain = self.transactions.is_none();
+        if self.commit_at <= cx.now && self.phase == Phase::Consuming && is_plain {
             self.commit(cx);
         }
     }
@@ -198,12 +225,26 @@ impl Consumer {
 
     /// Gives up its partitions and joins again, at once or after a while.
     fn rejoin(&mut self, cx: &Cx<'_>, after: u64) {
+        self.give_up_transaction(cx.now);
         self.owned.clear();
         self.phase = Phase::Out;
         self.join_at = cx.now + after;
         self.heartbeat_at = u64::MAX;
         self.commit_at = u64::MAX;
         self.fetch_at = u64::MAX;
+    }
+
+    /// Its process dies and starts again after a while.
+    pub fn crash(&mut self, cx: &mut Cx<'_>, down: u64) {
+        if matches!(self.phase, Phase::Gone | Phase::Failed(_)) {
+            return;
+        }
+        self.begin_anew(cx, down);
+        self.rpc.forget_everything(cx, cx.now + down);
+        if let Some(it) = &mut self.transactions {
+            it.forget_everything(cx, down);
+        }
+        cx.record.tell(cx.name, || "crashes".to_owned());
     }
 
     fn forget_member(&mut self) {
@@ -310,11 +351,15 @@ impl Consumer {
         self.rejoin(cx, 0);
         self.join_at = u64::MAX;
         self.phase = Phase::Gone;
+        self.go_on_in_transaction(cx);
         cx.record.tell(cx.name, || "leaves".to_owned());
     }
 
     /// An answer has arrived.
     pub fn answered(&mut self, cx: &mut Cx<'_>, request: u64, response: Response) {
+        if self.answered_in_transaction(cx, request, &response) {
+            return;
+        }
         match self.rpc.answered(cx, request, response) {
             Answered::Stale => {}
             Answered::Find => self.go_on(cx),
@@ -339,6 +384,10 @@ impl Consumer {
                 let error = partitions.iter().map(|(_, error)| *error).find(|it| !it.is_none());
                 self.committed(cx, error.unwrap_or(ErrorCode::None));
             }
+            (Call::CommitInTxn, Response::TxnOffsetCommit(partitions)) => {
+                let error = partitions.iter().map(|(_, error)| *error).find(|it| !it.is_none());
+                self.committed_in_transaction(cx, error.unwrap_or(ErrorCode::None));
+            }
             (Call::Fetch, Response::OffsetFetch(it)) if self.phase == Phase::Fetching => {
                 self.fetched(cx, &it);
             }
@@ -350,6 +399,9 @@ impl Consumer {
 
     /// The connection under a request is gone.
     pub fn lost(&mut self, cx: &mut Cx<'_>, request: u64) {
+        if self.lost_in_transaction(cx, request) {
+            return;
+        }
         if let Some(call) = self.rpc.lost(cx, request) {
             self.unanswered(cx, call);
         }
@@ -373,8 +425,16 @@ impl Consumer {
                 self.commit_at = cx.now + BACKOFF;
                 "commit"
             }
+            Call::CommitInTxn if self.commit_in_transaction_unanswered(cx.now) => {
+                "transactional commit"
+            }
             Call::Heartbeat => "heartbeat",
-            Call::Join | Call::Sync | Call::Fetch | Call::Commit | Call::Leave => return,
+            Call::CommitInTxn
+            | Call::Join
+            | Call::Sync
+            | Call::Fetch
+            | Call::Commit
+            | Call::Leave => return,
         };
         cx.record.unanswered(cx.name, what);
     }
@@ -387,8 +447,10 @@ impl Consumer {
             (Some(_), Phase::Joining) => u64::MAX,
             (Some(_), Phase::Syncing) => self.heartbeat_at,
             (Some(_), Phase::Fetching) => self.heartbeat_at.min(self.fetch_at),
+            (Some(_), Phase::Consuming) if self.transactions.is_some() => self.heartbeat_at,
             (Some(_), Phase::Consuming) => self.heartbeat_at.min(self.commit_at),
         };
+        let own = own.min(self.next_wake_in_transaction());
         match self.phase {
             Phase::Failed(_) | Phase::Gone => u64::MAX,
             _ => own.min(self.rpc.next_wake()),

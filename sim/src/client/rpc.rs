@@ -1,4 +1,5 @@
-//! Requests of one client about one group: who the coordinator is, what is due, what is late.
+//! Requests of one client about one group or transactional id: who the coordinator is, what is due,
+//! what is late.
 
 use std::sync::Arc;
 
@@ -6,9 +7,10 @@ use kaas_coordinator::api::{KeyType, Request, Response};
 
 use super::{BACKOFF, Cx, REQUEST_TIMEOUT};
 
-/// Requests of one client about one group. `W` names what a request is for.
+/// Requests of one client about one key. `W` names what a request is for.
 #[derive(Debug)]
 pub struct Rpc<W> {
+    kind: KeyType,
     key: Arc<str>,
     /// Which broker is asked for the coordinator next.
     bootstrap: usize,
@@ -43,9 +45,18 @@ pub enum Answered<W> {
 impl<W: Copy + PartialEq> Rpc<W> {
     /// For the group `key`, beginning at broker `bootstrap`.
     pub fn new(key: &str, bootstrap: usize) -> Self {
-        let key = key.into();
+        Self::of(KeyType::Group, key, bootstrap)
+    }
+
+    /// For the transactional id `key`, beginning at broker `bootstrap`.
+    pub fn for_transactions(key: &str, bootstrap: usize) -> Self {
+        Self::of(KeyType::Transaction, key, bootstrap)
+    }
+
+    fn of(kind: KeyType, key: &str, bootstrap: usize) -> Self {
         Self {
-            key,
+            kind,
+            key: key.into(),
             bootstrap,
             coordinator: None,
             finding: None,
@@ -73,6 +84,31 @@ impl<W: Copy + PartialEq> Rpc<W> {
     /// Whether a request of that kind is under way.
     pub fn is_due(&self, what: W) -> bool {
         self.due.iter().any(|it| it.what == what)
+    }
+
+    /// Whether nothing is under way.
+    pub fn is_quiet(&self) -> bool {
+        self.due.is_empty()
+    }
+
+    /// Whether a request is one of these.
+    pub fn knows(&self, request: u64) -> bool {
+        let finding = self.finding.iter().map(|it| it.request);
+        finding.chain(self.due.iter().map(|it| it.request)).any(|it| it == request)
+    }
+
+    /// The process is gone: whatever was under way is nobody's. Looks for the coordinator from
+    /// `start` on.
+    pub fn forget_everything(&mut self, cx: &mut Cx<'_>, start: u64) {
+        for it in std::mem::take(&mut self.due) {
+            cx.sends.push(super::Send::Close { broker: it.broker });
+            cx.lens.gave_up(it.request);
+        }
+        if let Some(it) = self.finding.take() {
+            cx.sends.push(super::Send::Close { broker: it.broker });
+        }
+        self.coordinator = None;
+        self.find_at = start;
     }
 
     /// Nothing is known of the coordinator: looks for it, soon.
@@ -122,7 +158,7 @@ impl<W: Copy + PartialEq> Rpc<W> {
         let broker = self.bootstrap % cx.brokers;
         self.bootstrap += 1;
         let keys = vec![Arc::clone(&self.key)];
-        let body = Request::FindCoordinator { key_type: Some(KeyType::Group), keys };
+        let body = Request::FindCoordinator { key_type: Some(self.kind), keys };
         let request = cx.send(broker, body);
         self.finding = Some(Due { request, broker, what: (), until: cx.now + REQUEST_TIMEOUT });
     }

@@ -147,6 +147,14 @@ impl Driver {
         match (op, word) {
             ("advance_ms", _) => world.advance(it.millis("ms")?),
             ("offset_expiry_sweep", _) => world.expire_offsets(),
+            ("end_txn", _) => {
+                let commit = match it.text("result")? {
+                    "COMMIT" => true,
+                    "ABORT" => false,
+                    other => return Err(Malformed(format!("no transaction ends with {other}"))),
+                };
+                world.end_txn(it.integer("producer_id")?, commit);
+            }
             ("store", Some("hold")) => world.hold_stores(),
             // Changes of one group are written in the order of arrival, whatever is acknowledged
             // first.

@@ -6,6 +6,7 @@
 //! read of.
 
 use std::{
+    collections::BTreeMap,
     future::poll_fn,
     io,
     sync::{
@@ -17,9 +18,9 @@ use std::{
 };
 
 use kaas_coordinator::{
-    api::{Endpoint, Producer, Request, Response},
+    api::{Endpoint, ErrorCode, Producer, Request, Response, TxnMarkerRequest, VerifyTxnResponse},
     assignment::{AssignedBroker, Assignment, Health},
-    ids::{BrokerId, TopicPartition},
+    ids::{BrokerId, GroupId, TopicPartition},
     note::Note,
     ports::{Clock, Entropy, Host, Instant, Log, Peers},
 };
@@ -49,6 +50,18 @@ struct State {
     owner: usize,
     /// Who waits to hear of another owner.
     waiting: Vec<Waker>,
+    /// The transactions of each producer id.
+    transactions: BTreeMap<i64, Transactions>,
+}
+
+/// What the coordinator of transactions knows of a producer id. In the files every transaction is
+/// open that a commit is made in.
+#[derive(Clone, Debug, Default)]
+struct Transactions {
+    /// How many are over.
+    ended: u64,
+    /// The groups that are in the open one, and under which epoch.
+    open: BTreeMap<GroupId, i16>,
 }
 
 impl Ports {
@@ -83,6 +96,22 @@ impl Ports {
         let mut state = self.state();
         state.owner += 1;
         state.waiting.drain(..).for_each(Waker::wake);
+    }
+
+    /// The open transaction of a producer ends; gives the markers for the groups in it.
+    pub(super) fn end_txn(&self, producer_id: i64, commit: bool) -> Vec<TxnMarkerRequest> {
+        let mut state = self.state();
+        let transactions = state.transactions.entry(producer_id).or_default();
+        transactions.ended += 1;
+        let transaction = transactions.ended;
+        let open = std::mem::take(&mut transactions.open).into_iter();
+        let marker = |(group, epoch)| TxnMarkerRequest {
+            group,
+            producer: Producer { id: producer_id, epoch },
+            transaction,
+            commit,
+        };
+        open.map(marker).collect()
     }
 
     pub(super) fn owner(&self) -> usize {
@@ -226,11 +255,25 @@ impl Peers for Machine {
         Ok(0)
     }
 
-    async fn call(&self, _: &BrokerId, _: Request) -> io::Result<Response> {
-        Err(io::ErrorKind::Unsupported.into())
+    /// Every transaction is verified.
+    async fn call(&self, _: &BrokerId, request: Request) -> io::Result<Response> {
+        let Request::VerifyTxn(it) = request else {
+            return Err(io::ErrorKind::Unsupported.into());
+        };
+        let mut state = self.ports.state();
+        let transactions = state.transactions.entry(it.producer.id).or_default();
+        transactions.open.insert(it.group, it.producer.epoch);
+        let transaction = transactions.ended + 1;
+        Ok(Response::VerifyTxn(VerifyTxnResponse { error: ErrorCode::None, transaction }))
     }
 
-    async fn write_markers(&self, _: Producer, _: bool, _: &[TopicPartition]) -> io::Result<()> {
+    async fn write_markers(
+        &self,
+        _: Producer,
+        _: u64,
+        _: bool,
+        _: &[TopicPartition],
+    ) -> io::Result<()> {
         Ok(())
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use kaas_coordinator::{
     api::{
         CommitOffset, HeartbeatRequest, JoinRequest, LeaveIdentity, LeaveRequest,
-        OffsetCommitRequest, OffsetDeleteRequest, OffsetFetchRequest, Protocol, Request,
-        SyncRequest,
+        OffsetCommitRequest, OffsetDeleteRequest, OffsetFetchRequest, Producer, Protocol, Request,
+        SyncRequest, TxnOffsetCommitRequest,
     },
     ids::{GroupId, InstanceId, MemberId, TopicPartition},
 };
@@ -31,6 +31,7 @@ pub(super) fn request(op: &str, step: &Value) -> Result<Option<Request>, Malform
             members: it.list("members")?.iter().map(|member| leaver(Fields(member))).collect(),
         }),
         "commit" => Request::OffsetCommit(commit(it)?),
+        "txn_commit" => Request::TxnOffsetCommit(commit_in_txn(it)?),
         "fetch" => Request::OffsetFetch(OffsetFetchRequest {
             group: group(it)?,
             partitions: if it.get("partitions").is_null() { None } else { Some(partitions(it)?) },
@@ -95,18 +96,6 @@ fn leaver(it: Fields<'_>) -> LeaveIdentity {
 }
 
 fn commit(it: Fields<'_>) -> Result<OffsetCommitRequest, Malformed> {
-    let offset = |value: &Value| {
-        let it = Fields(value);
-        Ok(CommitOffset {
-            partition: TopicPartition::new(it.text("topic")?, it.integer("partition")?),
-            offset: it.integer("offset")?,
-            leader_epoch: it
-                .0
-                .get("leader_epoch")
-                .map_or(Ok(-1), |it| integer("leader_epoch", it))?,
-            metadata: note(it.get("metadata"))?,
-        })
-    };
     let retention: i64 = it.integer("retention_ms")?;
     Ok(OffsetCommitRequest {
         group: group(it)?,
@@ -115,6 +104,29 @@ fn commit(it: Fields<'_>) -> Result<OffsetCommitRequest, Malformed> {
         instance: instance(it),
         offsets: it.list("offsets")?.iter().map(offset).collect::<Result<_, _>>()?,
         retention_ms: (retention >= 0).then_some(retention),
+    })
+}
+
+fn commit_in_txn(it: Fields<'_>) -> Result<TxnOffsetCommitRequest, Malformed> {
+    Ok(TxnOffsetCommitRequest {
+        group: group(it)?,
+        transactional_id: it.text("transactional_id")?.into(),
+        producer: Producer { id: it.integer("producer_id")?, epoch: it.integer("producer_epoch")? },
+        generation: it.integer("generation")?,
+        member_id: member_id(it.get("member_id")),
+        instance: instance(it),
+        offsets: it.list("offsets")?.iter().map(offset).collect::<Result<_, _>>()?,
+    })
+}
+
+fn offset(value: &Value) -> Result<CommitOffset, Malformed> {
+    let it = Fields(value);
+    let leader_epoch = it.0.get("leader_epoch");
+    Ok(CommitOffset {
+        partition: TopicPartition::new(it.text("topic")?, it.integer("partition")?),
+        offset: it.integer("offset")?,
+        leader_epoch: leader_epoch.map_or(Ok(-1), |it| integer("leader_epoch", it))?,
+        metadata: note(it.get("metadata"))?,
     })
 }
 

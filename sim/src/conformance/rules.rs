@@ -3,23 +3,25 @@
 //! A case is skipped as a whole. An answer that we give otherwise is not: it is held against what we
 //! give instead, and counted.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::{
-    step::{Fields, Malformed, items, op},
+    step::{Fields, Malformed, integer, items, op},
     volume::Fault,
     world::Phase,
 };
 
-const TRANSACTIONS: &str = "transactions are not built yet";
-
 /// The operations that the files describe and this driver performs.
-const OPS: [&str; 15] = [
+const OPS: [&str; 17] = [
     "join",
     "sync",
     "heartbeat",
     "leave",
     "commit",
+    "txn_commit",
+    "end_txn",
     "fetch",
     "offset_delete",
     "delete_groups",
@@ -35,7 +37,6 @@ const OPS: [&str; 15] = [
 /// Why an operation, and with it whatever follows, can't be performed; `None` if it can.
 pub(super) fn reason_to_stop(step: &Value) -> Result<Option<&'static str>, Malformed> {
     Ok(match op(step)? {
-        "txn_commit" | "end_txn" => Some(TRANSACTIONS),
         "set_config" => Some("a broker's configuration is that of its life"),
         "topic_delete" => Some("a deleted topic is not the coordinator's affair yet"),
         "store" if is_failure(step) && fault(step)?.is_none() => Some("a volume has no such error"),
@@ -52,12 +53,52 @@ pub(super) fn reason_to_skip<'a>(
     if items(tags).any(|tag| tag == "persistent_members_only") {
         return Ok(Some("membership does not outlive its coordinator"));
     }
+    let mut pending = Pending::default();
     for step in steps {
         if let Some(reason) = reason_to_stop(step)? {
             return Ok(Some(reason));
         }
+        if let Some(reason) = pending.better(step)? {
+            return Ok(Some(reason));
+        }
     }
     Ok(None)
+}
+
+/// Follows the pending offsets of a case as far as Kafka loses or revives some of them.
+#[derive(Default)]
+struct Pending {
+    producers: BTreeSet<i64>,
+    fails_next: bool,
+    is_deleted: bool,
+}
+
+impl Pending {
+    /// Why what comes of the step is better here than in Kafka; `None` if it is the same.
+    fn better(&mut self, step: &Value) -> Result<Option<&'static str>, Malformed> {
+        let it = Fields(step);
+        let producer = it.0.get("producer_id").map_or(Ok(1), |id| integer("producer_id", id))?;
+        match op(step)? {
+            "store" => self.fails_next = is_failure(step),
+            "txn_commit" if std::mem::take(&mut self.fails_next) => {
+                let reason = "a failed write leaves what was pending before as it was";
+                return Ok(self.producers.contains(&producer).then_some(reason));
+            }
+            "txn_commit" => {
+                self.producers.insert(producer);
+            }
+            "end_txn" => {
+                self.producers.remove(&producer);
+            }
+            "offset_delete" => self.is_deleted |= !self.producers.is_empty(),
+            "coordinator" if self.is_deleted && it.optional("event") == Some("load_begin") => {
+                let reason = "a pending offset that is deleted does not come back";
+                return Ok((!self.producers.is_empty()).then_some(reason));
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
 }
 
 fn is_failure(step: &Value) -> bool {

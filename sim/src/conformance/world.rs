@@ -16,7 +16,7 @@ use std::{
 };
 
 use kaas_coordinator::{
-    api::{OffsetFetchRequest, Request, Response},
+    api::{ErrorCode, OffsetFetchRequest, Request, Response, TxnMarkerRequest},
     broker::Broker,
     config::{Config, GroupConfig, OffsetsConfig, TxnConfig},
     group::Inspection,
@@ -47,6 +47,8 @@ pub(super) struct World {
     calls: u64,
     waiting: BTreeMap<Call, Running<Response>>,
     answers: Vec<(Call, Response)>,
+    /// Markers that no owner has acknowledged yet.
+    markers: Vec<TxnMarkerRequest>,
     pub(super) phase: Phase,
 }
 
@@ -82,6 +84,7 @@ impl World {
             calls: 0,
             waiting: BTreeMap::new(),
             answers: Vec::new(),
+            markers: Vec::new(),
             phase: Phase::Serving,
         };
         world.boot();
@@ -193,6 +196,26 @@ impl World {
         self.ports.stores().set_loads(Stage::Open);
         self.phase = Phase::Serving;
         self.settle();
+        self.deliver_markers();
+    }
+
+    /// The open transaction of a producer ends. Its coordinator repeats the markers until each is
+    /// acknowledged.
+    pub(super) fn end_txn(&mut self, producer_id: i64, commit: bool) {
+        self.markers.extend(self.ports.end_txn(producer_id, commit));
+        self.deliver_markers();
+    }
+
+    fn deliver_markers(&mut self) {
+        if self.phase != Phase::Serving {
+            return;
+        }
+        for marker in std::mem::take(&mut self.markers) {
+            let answer = self.ask(Request::TxnMarker(marker.clone()));
+            if answer != Response::TxnMarker(ErrorCode::None) {
+                self.markers.push(marker);
+            }
+        }
     }
 
     pub(super) fn shut_down(&mut self) {
@@ -255,6 +278,7 @@ pub(super) fn config(json: &Value) -> Result<Config, Malformed> {
             metadata_max: it.integer("offset_metadata_max")?,
             retention: it.millis("offsets_retention_ms")?,
             retention_check_interval: Duration::MAX,
+            txn_orphan_after: Duration::MAX,
             ..OffsetsConfig::default()
         },
         poll_interval: POLL_INTERVAL,

@@ -54,6 +54,7 @@ const KINDS: &[(&str, Kind, u32)] = &[
     ("failover", failover, 4),
     ("freeze", freeze, 3),
     ("leave", leave, 2),
+    ("crash", crash, 3),
 ];
 
 /// The faults of a plan that lasts so many milliseconds.
@@ -301,6 +302,13 @@ fn stop_in(draw: &mut Draw<'_>) {
 
 fn failover(draw: &mut Draw<'_>) {
     draw.push(Action::Failover);
+}
+
+fn crash(draw: &mut Draw<'_>) {
+    let down = draw.duration(10_000);
+    if let Some(client) = draw.consumer() {
+        draw.push(Action::Crash { client, down });
+    }
 }
 
 fn freeze(draw: &mut Draw<'_>) {

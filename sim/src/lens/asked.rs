@@ -25,6 +25,10 @@ pub(super) struct Asked {
     pub(super) generation: i32,
     pub(super) key_type: Option<KeyType>,
     pub(super) round: u64,
+    /// The transaction that it is part of or ends.
+    pub(super) txn: Option<u64>,
+    /// Whether it asks for the transaction to commit.
+    pub(super) commits: bool,
 }
 
 impl Asked {
@@ -39,13 +43,13 @@ impl Asked {
             Request::OffsetDelete(_) => ("delete", "".into(), -1),
             Request::DeleteGroups { .. } => ("delete", "".into(), -1),
             Request::DescribeGroups { .. } => ("describe", "".into(), -1),
+            Request::EndTxn(_) => ("end", "".into(), -1),
             Request::TxnOffsetCommit(it) => ("txn-commit", it.member_id.shared(), it.generation),
             Request::FindCoordinator { .. }
             | Request::ListGroups { .. }
             | Request::InitProducerId(_)
             | Request::AddPartitionsToTxn(_)
             | Request::AddOffsetsToTxn(_)
-            | Request::EndTxn(_)
             | Request::VerifyTxn(_)
             | Request::TxnMarker(_)
             | Request::TxnOutcome(_) => ("", "".into(), -1),
@@ -69,6 +73,8 @@ impl Asked {
             generation,
             key_type,
             round,
+            txn: None,
+            commits: false,
         }
     }
 }

@@ -116,16 +116,24 @@ fn topic(topic: &Topic) -> Words {
 
 fn clients(clients: &Clients) -> Words {
     match clients {
-        Clients::Group { name, topic, members, commit_every, session, rebalance, heartbeat } => {
-            line("group")
-                .name(name)
-                .text("topic", topic)
-                .option("members", Count(*members))
-                .unless("commit-every", *commit_every, defaults::COMMIT_EVERY)
-                .unless("session", *session, defaults::SESSION)
-                .unless("rebalance", *rebalance, defaults::REBALANCE)
-                .unless("heartbeat", *heartbeat, defaults::HEARTBEAT)
-        }
+        Clients::Group {
+            name,
+            topic,
+            members,
+            commit_every,
+            session,
+            rebalance,
+            heartbeat,
+            transactions,
+        } => line("group")
+            .name(name)
+            .text("topic", topic)
+            .option("members", Count(*members))
+            .unless("commit-every", *commit_every, defaults::COMMIT_EVERY)
+            .unless("session", *session, defaults::SESSION)
+            .unless("rebalance", *rebalance, defaults::REBALANCE)
+            .unless("heartbeat", *heartbeat, defaults::HEARTBEAT)
+            .optional("transactions", transactions.map(Period)),
         Clients::Committer { name, topic, every } => {
             line("committer").name(name).text("topic", topic).option("every", Period(*every))
         }
@@ -185,6 +193,7 @@ fn subject(action: &Action) -> Words {
         Action::Rot { group } => line("rot").name(group),
         Action::Leave { client } => line("leave").name(client),
         Action::Freeze { client, .. } => line("freeze").name(client),
+        Action::Crash { client, .. } => line("crash").name(client),
     }
 }
 
@@ -207,6 +216,7 @@ fn options(action: &Action, line: Words) -> Words {
         }
         Action::Depose { delay } | Action::Elect { delay } => line.option("delay", *delay),
         Action::Stable { within, .. } => line.option("within", *within),
+        Action::Crash { down, .. } => line.option("down", *down),
         Action::Restart { down, exit, .. } => {
             line.option("down", *down).unless("how", *exit, defaults::EXIT)
         }

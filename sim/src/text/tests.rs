@@ -79,6 +79,7 @@ fn a_scenario_reads_as_it_is_meant() {
             session: Duration::from_secs(6),
             rebalance: Duration::from_secs(20),
             heartbeat: Duration::from_secs(3),
+            transactions: None,
         }
     );
     let last = "stop-in  kaas-0  on=rename pause=20s at=12500ms";

@@ -119,6 +119,7 @@ impl World {
         }
         self.record.fold(broker as u64, 4, held as u64);
         let calls = self.forget_calls(broker);
+        self.forget_peer_calls(broker, peers);
         self.storage_of_dead(broker);
         self.lens.broker_stopped(&name);
         if held > 0 {
@@ -195,6 +196,10 @@ impl World {
                     self.queue.push(at, Event::Timer { broker, incarnation, wake });
                 }
             }
+            Post::Call(to, request, reply) => {
+                self.peer_asks((broker, incarnation), to, request, reply);
+            }
+            Post::Markers(markers, wake) => self.write_markers(broker, markers, wake),
             Post::Answer(request, response) => self.answered(broker, request, response),
             Post::Note(note) => self.noted(broker, &note),
             Post::Closed => self.closed(broker),

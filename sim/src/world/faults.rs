@@ -85,6 +85,7 @@ impl World {
                 self.freeze(client, micros(*duration), step);
                 return Some(micros(*duration));
             }
+            Action::Crash { client, down } => self.client_crashes(client, micros(*down), step),
             Action::Rot { group } => self.rot(group, step),
         }
         None
@@ -278,6 +279,7 @@ impl World {
             | Action::Failover
             | Action::Leave { .. }
             | Action::Freeze { .. }
+            | Action::Crash { .. }
             | Action::Rot { .. } => {}
         }
         true
@@ -365,6 +367,19 @@ impl World {
         if let Some(client) = self.client_named(name) {
             self.record.effect(step);
             self.with_client(client, |it, cx| it.leave(cx));
+        }
+    }
+
+    fn client_crashes(&mut self, name: &str, down: u64, step: usize) {
+        let Some(client) = self.client_named(name) else { return };
+        self.record.effect(step);
+        self.record.reach(Milestone::ClientCrashed);
+        // Whatever stood still with it is gone, too.
+        self.clients[client].frozen = 0;
+        self.with_client(client, |it, cx| it.crash(cx, down));
+        let brokers: Vec<_> = self.clients[client].conns.keys().copied().collect();
+        for broker in brokers {
+            self.hang_up(client, broker);
         }
     }
 

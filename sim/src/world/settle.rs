@@ -4,7 +4,7 @@
 //! every group must be stable with every partition assigned; then whatever nobody uses must leave
 //! memory; then every broker is asked for everything.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use super::{Event, World};
 use crate::{
@@ -13,6 +13,8 @@ use crate::{
     seed::micros,
 };
 
+/// How long the end of a transaction may take beyond its timeout.
+const TRANSACTION_SLACK: Duration = Duration::from_secs(30);
 /// How often it is looked whether something has come to rest, in microseconds.
 const LOOK_AGAIN: u64 = 100_000;
 
@@ -34,6 +36,8 @@ enum SettlePhase {
     Views,
     /// Groups become stable.
     Groups,
+    /// Transactions end, and none begins.
+    Drain,
     /// What nobody uses leaves memory.
     Idle,
     /// The examiner asks everybody for everything.
@@ -88,6 +92,7 @@ impl World {
             }
             SettlePhase::Views => self.look_at_views(),
             SettlePhase::Groups => self.look_at_groups(),
+            SettlePhase::Drain => self.look_at_transactions(),
             SettlePhase::Idle => {
                 if self.now >= self.settle.until {
                     self.take_census();
@@ -145,17 +150,53 @@ impl World {
         let session = micros(self.plan.longest_session());
         let rebalance = micros(self.plan.longest_rebalance());
         let delay = micros(config.group.initial_rebalance_delay);
-        2 * (rebalance + REQUEST_TIMEOUT) + session + delay + 5_000_000
+        let members = 2 * (rebalance + REQUEST_TIMEOUT) + session + delay + 5_000_000;
+        // Who can't read stable offsets waits for the transaction of somebody who is gone.
+        members + self.transactions_bound()
+    }
+
+    /// How long a transaction may last whose client is gone: its timeout, until its coordinator
+    /// looks, and the way of its markers.
+    fn transactions_bound(&self) -> u64 {
+        let timeout = self.plan.longest_transaction();
+        timeout.map_or(0, |timeout| micros(timeout + TRANSACTION_SLACK))
     }
 
     fn look_at_groups(&mut self) {
         match self.unstable(&[]) {
             None => {
-                let idle = micros(config::broker().idle_max) + 2_000_000;
-                self.enter_phase(SettlePhase::Idle, idle);
+                for slot in &mut self.clients {
+                    if let Some(Client::Consumer(it)) = &mut slot.client {
+                        it.drain();
+                    }
+                }
+                let bound = self.transactions_bound();
+                self.enter_phase(SettlePhase::Drain, bound);
             }
             Some(stuck) if self.now >= self.settle.until => self.give_up(stuck),
             Some(_) => {}
+        }
+    }
+
+    /// All that were begun must end; those of clients that are gone when they time out.
+    fn look_at_transactions(&mut self) {
+        let consumers = self.clients.iter().filter_map(|slot| match &slot.client {
+            Some(Client::Consumer(it)) => Some((slot.name.clone(), it)),
+            _ => None,
+        });
+        let is_gone = |phase| matches!(phase, Phase::Gone | Phase::Failed(_));
+        let (gone, there): (Vec<_>, Vec<_>) = consumers.partition(|(_, it)| is_gone(it.phase()));
+        let is_late = self.now >= self.settle.until;
+        let busy = there.iter().find(|(_, it)| !it.is_between_transactions());
+        match busy.map(|(name, _)| name.to_string()) {
+            Some(who) if is_late => {
+                self.give_up(Stuck { who, why: "can't end its transaction".to_owned() });
+            }
+            None if gone.is_empty() || is_late => {
+                let idle = micros(config::broker().idle_max) + 2_000_000;
+                self.enter_phase(SettlePhase::Idle, idle);
+            }
+            Some(_) | None => {}
         }
     }
 
@@ -188,6 +229,7 @@ impl World {
             let held = held.collect();
             self.lens.group_at_end(group, &partitions, held, pending.as_deref());
         }
+        self.lens.processed_at_end();
         self.settle.is_over = true;
     }
 

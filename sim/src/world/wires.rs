@@ -73,6 +73,7 @@ impl World {
             stream: &mut slot.stream,
             sends: &mut sends,
             requests: &mut self.wires.requests,
+            output: &mut self.output,
             lens: &mut self.lens,
             record: &mut self.record,
             brokers: self.brokers.len(),
@@ -133,7 +134,7 @@ impl World {
     }
 
     /// A client closes its end; what it has sent goes on.
-    fn hang_up(&mut self, client: usize, broker: usize) {
+    pub(super) fn hang_up(&mut self, client: usize, broker: usize) {
         let Some(conn) = self.clients[client].conns.remove(&broker) else { return };
         self.clients[client].open.retain(|(_, it)| *it != conn);
         self.net.close(conn);
@@ -224,8 +225,17 @@ impl World {
         }
     }
 
+    /// A number for a request that no client makes.
+    pub(super) fn next_request(&mut self) -> u64 {
+        self.wires.requests += 1;
+        self.wires.requests
+    }
+
     /// A broker answers.
     pub(super) fn answered(&mut self, broker: usize, request: u64, response: Response) {
+        if self.peer_answered(broker, request, &response) {
+            return;
+        }
         let Some(call) = self.wires.calls.remove(&request) else { return };
         if call.has_slept && !response.is_success() {
             self.record.reach(Milestone::PausedAnswerRefused);
@@ -299,6 +309,7 @@ impl World {
 
     /// A link has healed: what waited is sent again.
     pub(super) fn release(&mut self) {
+        self.release_peers();
         for (conn, to_broker, event) in std::mem::take(&mut self.wires.stalled) {
             if self.net.stalled_by(conn, to_broker).is_some() {
                 self.wires.stalled.push((conn, to_broker, event));

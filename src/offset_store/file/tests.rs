@@ -34,6 +34,7 @@ fn a_full_file_survives_a_round_trip() {
             metadata: ["", "note", "\"ü\0"][usize::try_from(partition).unwrap()].into(),
             committed_ms: i64::from(partition) * 1000,
             expires_ms: (partition == 2).then_some(77),
+            position: 0,
         };
         file.offsets.insert(TopicPartition::new("a/b", partition), committed);
     }

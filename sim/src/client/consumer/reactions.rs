@@ -66,7 +66,9 @@ impl Consumer {
             ErrorCode::None => {}
             ErrorCode::RebalanceInProgress if self.phase == Phase::Syncing => {}
             error => {
-                if error == ErrorCode::RebalanceInProgress && cx.may() {
+                // Another answer may have told it that the coordinator is gone.
+                let can_commit = self.rpc.coordinator().is_some() && self.transactions.is_none();
+                if error == ErrorCode::RebalanceInProgress && can_commit && cx.may() {
                     // Some applications commit once more before they give up their partitions.
                     cx.record.reach(Milestone::CommitBeforeRejoin);
                     self.commit(cx);
@@ -127,7 +129,7 @@ impl Consumer {
     }
 
     /// An error of SyncGroup, Heartbeat or OffsetCommit that ends the membership as it is.
-    fn told_to_rejoin(&mut self, cx: &mut Cx<'_>, error: ErrorCode) {
+    pub(super) fn told_to_rejoin(&mut self, cx: &mut Cx<'_>, error: ErrorCode) {
         match error {
             ErrorCode::RebalanceInProgress => self.rejoin(cx, 0),
             ErrorCode::IllegalGeneration => {
@@ -146,7 +148,7 @@ impl Consumer {
         }
     }
 
-    fn fail(&mut self, cx: &mut Cx<'_>, error: ErrorCode) {
+    pub(super) fn fail(&mut self, cx: &mut Cx<'_>, error: ErrorCode) {
         cx.record.tell(cx.name, || format!("fails: {error}"));
         self.rejoin(cx, 0);
         self.join_at = u64::MAX;

@@ -47,6 +47,7 @@ pub(super) fn kind(action: &Action) -> usize {
         Action::Leave { .. } => 22,
         Action::Freeze { .. } => 23,
         Action::Rot { .. } => 24,
+        Action::Crash { .. } => 25,
     }
 }
 
@@ -111,10 +112,20 @@ fn clients(number: usize) -> impl Strategy<Value = Clients> {
         or_usual(defaults::REBALANCE, period()),
         or_usual(defaults::HEARTBEAT, period()),
     );
-    let group = (topic(), 1_u32..4, times).prop_map(|(topic, members, times)| {
+    let transactions = option::of(period());
+    let group = (topic(), 1_u32..4, times, transactions).prop_map(|(topic, members, times, it)| {
         let (commit_every, session, rebalance, heartbeat) = times;
-        let name = String::new();
-        Clients::Group { name, topic, members, commit_every, session, rebalance, heartbeat }
+        let (name, transactions) = (String::new(), it);
+        Clients::Group {
+            name,
+            topic,
+            members,
+            commit_every,
+            session,
+            rebalance,
+            heartbeat,
+            transactions,
+        }
     });
     let committer = (topic(), period()).prop_map(|(topic, every)| Clients::Committer {
         name: String::new(),
@@ -276,8 +287,11 @@ fn named(brokers: u32, names: &Names) -> impl Strategy<Value = Action> + use<> {
             group.map_or(Action::Failover, |group| Action::Entry { group, broker })
         }),
         group.prop_map(|group| group.map_or(Action::Failover, |group| Action::Rot { group })),
-        member.prop_map(|client| {
+        member.clone().prop_map(|client| {
             client.map_or(Action::Failover, |client| Action::Leave { client })
+        }),
+        (member, duration()).prop_map(|(client, down)| {
+            client.map_or(Action::Failover, |client| Action::Crash { client, down })
         }),
         (among(&names.clients), duration()).prop_map(|(client, duration)| {
             client.map_or(Action::Failover, |client| Action::Freeze { client, duration })

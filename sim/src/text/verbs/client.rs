@@ -12,6 +12,16 @@ pub(super) const VERBS: &[Verb] = &[
         read: Read::Step(|line, draft| Ok(Action::Leave { client: draft.member(line.name()?)? })),
     },
     Verb {
+        name: "crash",
+        usage: "crash MEMBER down=DURATION [at=TIME]",
+        about: "A member's process dies and begins anew after a while, with nothing but its names.",
+        example: "crash billing.1 down=2s",
+        read: Read::Step(|line, draft| {
+            let client = draft.member(line.name()?)?;
+            Ok(Action::Crash { client, down: line.needed("down")? })
+        }),
+    },
+    Verb {
         name: "freeze",
         usage: "freeze CLIENT for=DURATION [at=TIME]",
         about: "A client stops in place, with its connections, and wakes up after a while.",

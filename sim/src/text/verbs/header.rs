@@ -89,8 +89,9 @@ pub(super) const VERBS: &[Verb] = &[
     Verb {
         name: "group",
         usage: "group NAME topic=TOPIC members=COUNT [commit-every=DURATION] [session=DURATION] \
-                [rebalance=DURATION] [heartbeat=DURATION]",
-        about: "A consumer group and its members, `NAME.1` and up.",
+                [rebalance=DURATION] [heartbeat=DURATION] [transactions=TIMEOUT]",
+        about: "A consumer group and its members, `NAME.1` and up; with `transactions` they process \
+                what they consume in transactions of that timeout.",
         example: "group audit topic=orders members=2 commit-every=500ms",
         read: Read::Declaration(|line, draft| {
             let period = |key, usual: Duration| line.or(key, Period(usual)).map(|Period(it)| it);
@@ -98,6 +99,7 @@ pub(super) const VERBS: &[Verb] = &[
             let session = period("session", defaults::SESSION)?;
             let rebalance = period("rebalance", defaults::REBALANCE)?;
             let heartbeat = period("heartbeat", defaults::HEARTBEAT)?;
+            let transactions = line.optional("transactions")?.map(|Period(it)| it);
             let topic = draft.topic(line.needed_text("topic")?)?;
             let Count(members) = line.needed("members")?;
             let name = new_name(line.name()?)?;
@@ -109,6 +111,7 @@ pub(super) const VERBS: &[Verb] = &[
                 session,
                 rebalance,
                 heartbeat,
+                transactions,
             })
         }),
     },
