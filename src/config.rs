@@ -9,12 +9,15 @@ pub struct Config {
     pub group: GroupConfig,
     /// Limits and timers of committed offsets.
     pub offsets: OffsetsConfig,
+    /// Limits and timers of transactions.
+    pub txn: TxnConfig,
     /// How often `assignment.json` and the controller lease are read; kaas: 1 s.
     pub poll_interval: Duration,
     /// How long a view may be used without being confirmed by a read; kaas fences produce requests
     /// after the same 3 s.
     pub staleness_max: Duration,
-    /// How long an empty group without requests stays in memory.
+    /// How long an empty group, or a transactional id without a transaction, stays in memory without
+    /// requests.
     pub idle_max: Duration,
     /// How many groups may be in memory; a request that needs one more is refused with
     /// COORDINATOR_NOT_AVAILABLE (Kafka has no bound).
@@ -70,11 +73,27 @@ pub struct OffsetsConfig {
     pub txn_orphan_after: Duration,
 }
 
+/// Limits and timers of transactions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TxnConfig {
+    /// `transaction.max.timeout.ms`.
+    pub timeout_max: Duration,
+    /// `transactional.id.expiration.ms`: how long an id is kept that nobody uses.
+    pub id_expiration: Duration,
+    /// How often the volume is searched for transactions that nobody asks for. Kafka looks for those
+    /// that are open for too long as often
+    /// (`transaction.abort.timed.out.transaction.cleanup.interval.ms`).
+    pub scan_interval: Duration,
+    /// How long a marker waits that was not acknowledged, and a write that has failed.
+    pub retry_backoff: Duration,
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
             group: GroupConfig::default(),
             offsets: OffsetsConfig::default(),
+            txn: TxnConfig::default(),
             poll_interval: Duration::from_secs(1),
             staleness_max: Duration::from_secs(3),
             idle_max: Duration::from_mins(1),
@@ -109,6 +128,17 @@ impl Default for OffsetsConfig {
             waiting_max: 10_000,
             partitions_max: 100_000,
             txn_orphan_after: Duration::from_mins(15),
+        }
+    }
+}
+
+impl Default for TxnConfig {
+    fn default() -> Self {
+        Self {
+            timeout_max: Duration::from_mins(15),
+            id_expiration: Duration::from_hours(7 * 24),
+            scan_interval: Duration::from_secs(10),
+            retry_backoff: Duration::from_millis(500),
         }
     }
 }

@@ -16,9 +16,9 @@ use kaas_coordinator::{
     api::{ErrorCode, OffsetFetchResponse, Request, Response},
     assignment::{Assignment, Health, View},
     broker::Status,
+    file_name,
     ids::{GroupId, TopicPartition},
     note::Note,
-    offset_store::file_name,
 };
 use model::{Event, Kind, Limits, Micros, Model, Name, Outcome, Report, What};
 
@@ -146,7 +146,7 @@ impl Lens {
     }
 
     fn reign(&self, broker: &Name, group: &GroupId) -> u64 {
-        self.reigns.of(broker, &file_name::encode(group))
+        self.reigns.of(broker, &file_name::encode(group.as_str()))
     }
 
     // Clients.
@@ -345,7 +345,7 @@ impl Lens {
                 self.reigns.taken_over(broker, &file_name::encode(group));
             }
             Note::State { group, state: "Dead", .. } => {
-                self.reigns.over(broker, &file_name::encode(group));
+                self.reigns.over(broker, &file_name::encode(group.as_str()));
             }
             _ => {}
         }

@@ -12,9 +12,10 @@ use crate::{
     api::{
         ErrorCode, OffsetFetchRequest, OffsetFetchResponse, Request, Response, TxnMarkerRequest,
     },
+    claim::Claim,
     group::{Group, State, Ticket},
     ids::{GroupId, InstanceId, MemberId},
-    offset_store::{batch::Change, claim::Claim, file::OffsetFile},
+    offset_store::{batch::Change, file::OffsetFile},
     ports::Instant,
 };
 

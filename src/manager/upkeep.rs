@@ -64,7 +64,7 @@ impl Manager {
         let timers = core.timers.first().map(|(at, _)| *at);
         let patience = core.patience.front().map(|(until, _, _)| *until);
         let stale = (!core.poll.stale).then(|| core.coordinator.stale_at());
-        let duties = [core.poll.next, core.poll.next_retention];
+        let duties = [core.poll.next, core.poll.next_retention, self.txns.deadline()];
         let others = timers.into_iter().chain(patience).chain(stale);
         others.chain(duties).min().expect("there are always duties")
     }
@@ -90,6 +90,7 @@ impl Manager {
                 None => {}
             }
         }
+        self.txns.tick(&mut self.core, turn);
         if self.core.poll.next_retention <= turn.now {
             self.core.poll.next_retention =
                 turn.now + self.core.config.offsets.retention_check_interval;

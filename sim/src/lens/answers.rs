@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use kaas_coordinator::{
     api::{DescribedGroup, ErrorCode, FoundCoordinator, JoinResponse, KeyType, Producer, Response},
+    file_name,
     ids::GroupId,
-    offset_store::file_name,
 };
 use model::{Kind, Micros, Name, What};
 
@@ -108,7 +108,7 @@ impl Lens {
             }
         }
         if what == "commit" {
-            let name = file_name::encode(group);
+            let name = file_name::encode(group.as_str());
             if name.starts_with("%~") {
                 record.reach(Milestone::LongGroupId);
             } else if name != group.as_str() {
