@@ -123,16 +123,17 @@ impl Transactions {
         true
     }
 
-    /// A write of the transaction was seen there: all of its writes to that group are visible.
-    fn in_view(&mut self, number: u64, place: usize) {
-        let group = self.partitions[place].group.clone();
+    /// A write of the transaction was seen there: its writes to the group's other partitions are
+    /// visible as well.
+    fn in_view(&mut self, number: u64, seen: usize) {
+        let group = self.partitions[seen].group.clone();
         let Some(txn) = self.txns.get_mut(&number) else { return };
         if !txn.groups.insert(group.clone()) {
             return;
         }
         for (&place, due) in &txn.writes {
             let partition = &mut self.partitions[place];
-            if partition.group == group {
+            if partition.group == group && place != seen {
                 partition.must_show_to_all(*due);
             }
         }

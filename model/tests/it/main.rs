@@ -15,5 +15,6 @@ mod replies;
 mod routing;
 mod small_histories;
 mod story;
+mod txn;
 mod volume;
 mod zombies;
