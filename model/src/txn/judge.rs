@@ -263,7 +263,10 @@ impl Transactions {
 
     fn too_old(&self, place: usize, answer: &Answer, found: &TooOld) -> Vec<String> {
         let due = match found {
-            TooOld::Lost(due) | TooOld::Apart(due) | TooOld::Back(due, ..) => *due,
+            TooOld::Lost(due)
+            | TooOld::Apart(due)
+            | TooOld::Overwrites(due)
+            | TooOld::Back(due, ..) => *due,
         };
         let gave = answer.gave.map(|(_, write)| write);
         let writes: Vec<u64> = gave.into_iter().chain([due]).collect();
@@ -281,7 +284,7 @@ impl Transactions {
                 sign.sentence()
             )),
             (TooOld::Lost(_) | TooOld::Apart(_), Some((txn, _))) => told.push(txn.why_known()),
-            (TooOld::Lost(_) | TooOld::Apart(_), None) => {}
+            (TooOld::Overwrites(_), _) | (TooOld::Lost(_) | TooOld::Apart(_), None) => {}
         }
         told.push(answer.sentence());
         told.push(match gave {

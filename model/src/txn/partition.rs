@@ -57,6 +57,9 @@ pub(super) struct Write {
 pub(super) struct Bounds {
     /// The newest write that an answer gave, and that answer's client and time.
     seen: Option<(Due, Name, Micros)>,
+    /// The newest plain write that was acknowledged: no write of a transaction that is older may
+    /// take its place.
+    plain: Option<Due>,
     /// The newest that stable fetches must give.
     stable: Option<Due>,
     /// The newest that came into view together with another one, so that all fetches must give it.
@@ -85,6 +88,8 @@ pub(super) enum TooOld {
     Lost(u64),
     /// The write's transaction had come into view elsewhere in the group.
     Apart(u64),
+    /// The plain write had been acknowledged.
+    Overwrites(u64),
     /// The write had been given to that client at that time.
     Back(u64, Name, Micros),
 }
@@ -129,6 +134,7 @@ impl Partition {
                 write.outcome = Some((outcome, now.at));
                 write.append_by(now);
                 let sent = write.sent.position;
+                self.bounds.plain = self.bounds.plain.max(Some(Due { sent, write: number }));
                 self.acknowledged.insert(now.position, number);
                 while let Some(oldest) =
                     self.acknowledged.first_entry().filter(|it| *it.key() < sent)
@@ -199,16 +205,20 @@ impl Partition {
         };
         let together = bounds.together.filter(&mut older);
         let due = bounds.stable.filter(|due| stable && older(due));
-        let touches = |number: u64| self.write(number).is_some_and(|write| write.txn.is_some());
+        let within = |number: u64| self.write(number).is_some_and(|write| write.txn.is_some());
         let seen = bounds
             .seen
             .as_ref()
-            .filter(|(due, ..)| (touches(due.write) || gave.is_some_and(touches)) && older(due));
-        let found = match (together, due, seen) {
-            (Some(due), ..) => Some(TooOld::Apart(due.write)),
-            (_, Some(due), _) => Some(TooOld::Lost(due.write)),
-            (_, _, Some((due, client, at))) => Some(TooOld::Back(due.write, client.clone(), *at)),
-            (None, None, None) => None,
+            .filter(|(due, ..)| (within(due.write) || gave.is_some_and(within)) && older(due));
+        let plain = bounds.plain.filter(|due| gave.is_some_and(within) && older(due));
+        let found = if let Some(due) = together {
+            Some(TooOld::Apart(due.write))
+        } else if let Some(due) = due {
+            Some(TooOld::Lost(due.write))
+        } else if let Some((due, client, at)) = seen {
+            Some(TooOld::Back(due.write, client.clone(), *at))
+        } else {
+            plain.map(|due| TooOld::Overwrites(due.write))
         };
         (found, compared)
     }

@@ -478,6 +478,24 @@ fn a_plain_commit_that_came_later_stays() {
 }
 
 #[test]
+fn the_end_of_a_transaction_puts_its_older_write_over_a_plain_commit() {
+    let mut work = Work::begun();
+    let one = work.writes(1, "t/0", 104);
+    work.commits("t/0", 110);
+    work.ends(1, Outcome::Ok);
+    work.gets("t/0", Some((104, one)));
+    assert!(work.breaks().contains("write 1 is certainly older than write 2"));
+
+    let mut work = Work::begun();
+    let op = work.sends(1, "t/0", 104);
+    work.commits("t/0", 110);
+    work.returns(op, Outcome::Ok);
+    work.ends(1, Outcome::Ok);
+    work.gets("t/0", Some((104, op)));
+    work.keeps();
+}
+
+#[test]
 fn of_two_transactions_the_later_write_stays() {
     let mut work = Work::begun();
     let one = work.writes(1, "t/0", 104);
