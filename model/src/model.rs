@@ -19,6 +19,7 @@ use crate::{
     promise::{Limits, Report, Violation},
     replies::Replies,
     sight::World,
+    txn::Transactions,
     volume::Volume,
 };
 
@@ -32,6 +33,7 @@ pub struct Model {
     rounds: Rounds,
     offsets: Offsets,
     generations: Generations,
+    transactions: Transactions,
     replies: Replies,
     volume: Volume,
     settled: bool,
@@ -49,6 +51,7 @@ impl Model {
             rounds: Rounds::default(),
             offsets: Offsets::default(),
             generations: Generations::default(),
+            transactions: Transactions::default(),
             replies: Replies::default(),
             volume: Volume::default(),
             settled: false,
@@ -93,7 +96,7 @@ impl Model {
             | What::TxnEndInvoked { .. }
             | What::TxnEndReturned { .. }
             | What::EffectCounted { .. }
-            | What::ProcessedAtEnd { .. } => {}
+            | What::ProcessedAtEnd { .. } => self.transaction(what),
             What::MemberIdIssued { .. }
             | What::InstanceListed { .. }
             | What::JoinAnswered { .. }
@@ -188,6 +191,7 @@ impl Model {
     #[expect(clippy::wildcard_enum_match_arm, reason = "its share is named in `observe`")]
     fn client(&mut self, what: &What) {
         let Model { offsets, ledger, .. } = self;
+        self.transactions.observe(what, ledger);
         let now = ledger.now();
         match what {
             What::CommitInvoked { op, client, group, partition, write, offset } => {
@@ -209,6 +213,23 @@ impl Model {
             What::FileChanged { path, group } => self.volume.changed(path, group.as_ref(), ledger),
             What::GroupAtEnd { group, partitions, held, pending } => {
                 ending::group_at_end(group, partitions, held, pending.as_ref(), ledger);
+            }
+            _ => {}
+        }
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "its share is named in `observe`")]
+    fn transaction(&mut self, what: &What) {
+        let Model { offsets, ledger, .. } = self;
+        self.transactions.observe(what, ledger);
+        match what {
+            What::TxnBegun { txn, client, .. } => offsets.txn_begun(*txn, client),
+            What::TxnCommitInvoked { op, txn, group, partition, write, offset } => {
+                let value = (*write, *offset);
+                offsets.txn_commit_invoked(*op, *txn, (group, partition), value, ledger.now());
+            }
+            What::TxnEndInvoked { txn, commit: true } => {
+                offsets.txn_commits(*txn, ledger.now());
             }
             _ => {}
         }
