@@ -342,7 +342,7 @@ impl Lens {
                 });
             }
             Note::Loaded { group, .. } => {
-                self.reigns.taken_over(broker, &file_name::encode(group));
+                self.reigns.taken_over(broker, &file_name::encode(group.as_str()));
             }
             Note::State { group, state: "Dead", .. } => {
                 self.reigns.over(broker, &file_name::encode(group.as_str()));

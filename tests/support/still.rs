@@ -15,10 +15,10 @@ use std::{
 };
 
 use kaas_coordinator::{
-    api::{Endpoint, Request, Response},
+    api::{Endpoint, Producer, Request, Response},
     broker::Broker,
     config::Config,
-    ids::BrokerId,
+    ids::{BrokerId, TopicPartition},
     note::Note,
     ports::{Clock, Entropy, Host, Instant, Log, Peers, Volume},
 };
@@ -256,6 +256,20 @@ impl Peers for StillHost {
 
     async fn lease_epoch(&self) -> io::Result<i64> {
         Ok(0)
+    }
+
+    async fn call(&self, _: &BrokerId, _: Request) -> io::Result<Response> {
+        Err(ErrorKind::Unsupported.into())
+    }
+
+    async fn write_markers(
+        &self,
+        _: Producer,
+        _: u64,
+        _: bool,
+        _: &[TopicPartition],
+    ) -> io::Result<()> {
+        Ok(())
     }
 }
 
