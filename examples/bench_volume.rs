@@ -22,10 +22,15 @@ use kaas_coordinator::{
     volume::PosixVolume,
 };
 
-use self::host::{RealHost, commit, fetch, now};
+use self::{
+    host::{Alone, RealHost, now},
+    offsets::{back_off, commit, fetch},
+};
 
 #[path = "../tests/support/host.rs"]
 mod host;
+#[path = "../tests/support/offsets.rs"]
+mod offsets;
 
 type RealBroker = Broker<RealHost<PosixVolume>>;
 
@@ -54,9 +59,9 @@ const ASSIGNMENT: &str = r#"{
 fn start(root: &Path) -> Arc<RealBroker> {
     let mut config = Config::default();
     config.group.initial_rebalance_delay = Duration::ZERO;
-    let broker = RealHost::start("kaas-0", config, PosixVolume::new(root), |_| ());
+    let broker = RealHost::start("kaas-0", config, PosixVolume::new(root), Alone, |_| ());
     while broker.status().view.is_none() {
-        block_on(host::back_off());
+        block_on(back_off());
     }
     broker
 }

@@ -26,7 +26,7 @@ use crate::{
     assignment::ViewId,
     config::Config,
     group::{Inspection, Ticket},
-    ids::{BrokerId, GroupId},
+    ids::{BrokerId, GroupId, TransactionalId},
     manager::{Done, Job, Manager, Turn, perform},
     note::Note,
     ports::{Clock, Entropy, Host, Instant, Log, Peers},
@@ -63,6 +63,17 @@ pub struct Held {
     pub idle: Duration,
 }
 
+/// A transactional id in a broker's memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldTxn {
+    /// The id.
+    pub id: TransactionalId,
+    /// Whether a transaction is open or about to end, or anything waits for it.
+    pub in_use: bool,
+    /// For how long nobody has asked for it.
+    pub idle: Duration,
+}
+
 /// What a broker knows and holds, for metrics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
@@ -74,6 +85,8 @@ pub struct Status {
     pub refused_views: u64,
     /// The groups in memory, sorted.
     pub held: Vec<Held>,
+    /// The transactional ids in memory, sorted.
+    pub transactions: Vec<HeldTxn>,
 }
 
 impl<H: Host> std::fmt::Debug for Broker<H> {
@@ -127,44 +140,47 @@ impl<H: Host> Broker<H> {
     ) -> impl Iterator<Item = Response> {
         let calls = groups.iter().map(|group| self.call_one(single(group.clone())));
         let answers = join_all(calls).await;
-        groups.into_iter().zip(answers).map(|(group, it)| self.recheck(Some(&group), it))
+        groups.into_iter().zip(answers).map(|(group, it)| self.recheck(&Key::Group(group), it))
     }
 
-    /// Answers a request about at most one group.
+    /// Answers a request about at most one group or transactional id.
     async fn call_one(&self, request: Request) -> Response {
-        let group = request.group().cloned();
+        let key = Key::of(&request);
         let (ticket, mut receiver) = self.submit(request);
         // Most answers are there at once.
         if let Ok(response) = receiver.try_recv() {
             return response;
         }
-        let guard = Caller { broker: self, waits: group.clone().map(|group| (ticket, group)) };
+        let guard = Caller { broker: self, waits: Some((ticket, key.clone())) };
         let Ok(response) = receiver.await else {
             unreachable!("every ticket is answered while its caller waits")
         };
         guard.served();
-        self.recheck(group.as_ref(), response)
+        self.recheck(&key, response)
     }
 
     /// The process may have been stopped between the answer and here: a success that waited is worth
-    /// something only while the group is ours.
-    fn recheck(&self, group: Option<&GroupId>, response: Response) -> Response {
+    /// something only while the group or transactional id is ours.
+    fn recheck(&self, key: &Key, response: Response) -> Response {
         let now = self.host.clock().now();
         let state = self.lock();
         let coordinator = state.manager.coordinator();
-        match (group, response) {
-            (Some(group), response) if !coordinator.serves(now, group) => {
-                response.with_error(ErrorCode::NotCoordinator)
-            }
-            (None, response) if !coordinator.is_fresh(now) => {
-                response.with_error(ErrorCode::CoordinatorNotAvailable)
-            }
-            (None, Response::ListGroups { error, mut groups }) => {
-                groups.retain(|it| coordinator.owns(&it.group));
-                Response::ListGroups { error, groups }
-            }
-            (Some(_) | None, response) => response,
+        let serves = match key {
+            Key::Group(group) => coordinator.serves(now, group),
+            Key::Transaction(id) => coordinator.serves_transaction(now, id),
+            // A producer id is unique whoever gives it.
+            Key::None => true,
+        };
+        if !serves {
+            return response.with_error(ErrorCode::NotCoordinator);
         }
+        let Response::ListGroups { error, mut groups } = response else { return response };
+        if !coordinator.is_fresh(now) {
+            let error = ErrorCode::CoordinatorNotAvailable;
+            return Response::ListGroups { error, groups: Vec::new() };
+        }
+        groups.retain(|it| coordinator.owns(&it.group));
+        Response::ListGroups { error, groups }
     }
 
     fn submit(&self, request: Request) -> (Ticket, oneshot::Receiver<Response>) {
@@ -207,13 +223,11 @@ impl<H: Host> Broker<H> {
     }
 
     async fn perform(&self, job: Job) -> Done {
-        match job {
-            Job::Call { broker, request, because } => {
-                let answer = self.call_broker(&broker, request).await;
-                Done::Called { because, answer }
-            }
-            other => perform(&self.host, other).await,
-        }
+        let Job::Call { broker, request, because } = job else {
+            return perform(&self.host, job).await;
+        };
+        let answer = self.call_broker(&broker, request).await;
+        Done::Called { because, answer }
     }
 
     /// Asks a broker and gives up after a while.
@@ -268,11 +282,15 @@ impl<H: Host> Broker<H> {
         let state = self.lock();
         let coordinator = state.manager.coordinator();
         let held = state.manager.census(now).into_iter();
+        let transactions = state.manager.census_of_transactions(now).into_iter();
         Status {
             view: coordinator.view().map(|view| view.id()),
             is_fresh: coordinator.is_fresh(now),
             refused_views: coordinator.refused(),
             held: held.map(|(group, in_use, idle)| Held { group, in_use, idle }).collect(),
+            transactions: transactions
+                .map(|(id, in_use, idle)| HeldTxn { id, in_use, idle })
+                .collect(),
         }
     }
 
@@ -333,7 +351,23 @@ impl<H: Host> Broker<H> {
 /// memory only: what was asked of the volume is done all the same.
 struct Caller<'a, H: Host> {
     broker: &'a Broker<H>,
-    waits: Option<(Ticket, GroupId)>,
+    waits: Option<(Ticket, Key)>,
+}
+
+/// What a request is about.
+#[derive(Clone)]
+enum Key {
+    Group(GroupId),
+    Transaction(TransactionalId),
+    None,
+}
+
+impl Key {
+    fn of(request: &Request) -> Self {
+        let group = request.group().cloned().map(Self::Group);
+        let transaction = || request.transactional_id().cloned().map(Self::Transaction);
+        group.or_else(transaction).unwrap_or(Self::None)
+    }
 }
 
 impl<H: Host> Caller<'_, H> {
@@ -344,10 +378,14 @@ impl<H: Host> Caller<'_, H> {
 
 impl<H: Host> Drop for Caller<'_, H> {
     fn drop(&mut self) {
-        if let Some((ticket, group)) = self.waits.take() {
+        if let Some((ticket, key)) = self.waits.take() {
             self.broker.step(|state, turn| {
                 state.callers.remove(&ticket);
-                state.manager.abandon(turn, ticket, &group);
+                match key {
+                    Key::Group(group) => state.manager.abandon(turn, ticket, &group),
+                    Key::Transaction(id) => state.manager.abandon_transaction(turn, ticket, &id),
+                    Key::None => {}
+                }
             });
         }
     }

@@ -12,7 +12,7 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     api::KeyType,
     assignment::{SharedView, View, ViewId},
-    ids::{BrokerId, GroupId},
+    ids::{BrokerId, GroupId, TransactionalId},
     ports::Instant,
 };
 
@@ -108,6 +108,11 @@ impl Coordinator {
     /// Whether the source routes `group` here, fresh or not.
     pub fn owns(&self, group: &GroupId) -> bool {
         self.owner(KeyType::Group, group.as_str()) == Some(&self.me)
+    }
+
+    /// Whether this broker may speak for a transactional id at `now`.
+    pub fn serves_transaction(&self, now: Instant, id: &TransactionalId) -> bool {
+        self.is_fresh(now) && self.owner(KeyType::Transaction, id.as_str()) == Some(&self.me)
     }
 
     /// Who coordinates `key` according to the source, fresh or not.

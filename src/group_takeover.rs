@@ -4,23 +4,22 @@
 //! new view does not route here goes, whatever the difference said. The sweep is what catches a
 //! group that was created in the boot window, or loaded by a request that raced with the change.
 
-use crate::{
-    assignment::View,
-    ids::{BrokerId, GroupId},
-};
+use std::borrow::Borrow;
 
-/// A held group that is another broker's.
+use crate::{api::KeyType, assignment::View, ids::BrokerId};
+
+/// Something held, a group or a transactional id, that is another broker's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lost {
-    /// The group.
-    pub group: GroupId,
+pub struct Lost<K> {
+    /// What.
+    pub key: K,
     /// Who coordinates it under the new view, if anybody.
     pub owner: Option<BrokerId>,
     /// Whether the difference named it.
     pub found_by: FoundBy,
 }
 
-/// Which of the two passes found a lost group.
+/// Which of the two passes found what is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FoundBy {
     /// The previous view routed it here and the next one does not.
@@ -39,23 +38,24 @@ impl FoundBy {
     }
 }
 
-/// Which of the `held` groups broker `me` has lost with the change from `prev` (`None`: the boot
+/// Which of the `held` keys of one kind broker `me` has lost with the change from `prev` (`None`: the boot
 /// window, which routes nothing) to `next`, in the order of `held`.
-pub fn lost<'a>(
+pub fn lost<'a, K: Borrow<str> + Clone + 'a>(
     me: &BrokerId,
     prev: Option<&View>,
     next: &View,
-    held: impl IntoIterator<Item = &'a GroupId>,
-) -> Vec<Lost> {
+    kind: KeyType,
+    held: impl IntoIterator<Item = &'a K>,
+) -> Vec<Lost<K>> {
     let mut lost = Vec::new();
-    for group in held {
-        let owner = next.group_owner(group);
+    for key in held {
+        let owner = next.owner(kind, key.borrow());
         if owner == Some(me) {
             continue;
         }
-        let was_mine = prev.is_some_and(|prev| prev.group_owner(group) == Some(me));
+        let was_mine = prev.is_some_and(|prev| prev.owner(kind, key.borrow()) == Some(me));
         let found_by = if was_mine { FoundBy::Diff } else { FoundBy::Sweep };
-        lost.push(Lost { group: group.clone(), owner: owner.cloned(), found_by });
+        lost.push(Lost { key: key.clone(), owner: owner.cloned(), found_by });
     }
     lost
 }
@@ -64,6 +64,7 @@ pub fn lost<'a>(
 mod tests {
     use super::{FoundBy, lost};
     use crate::{
+        api::KeyType,
         assignment::View,
         ids::{BrokerId, GroupId},
     };
@@ -87,8 +88,8 @@ mod tests {
     fn check(me: &str, prev: Option<&View>, next: &View, expected: &[(&str, FoundBy)]) {
         // By hash among three: `payments` and `g` go to kaas-0, `a` to kaas-1, `group-x` to kaas-2.
         let held: Vec<GroupId> = ["a", "g", "group-x", "payments"].map(GroupId::from).into();
-        let lost = lost(&BrokerId::from(me), prev, next, &held);
-        let lost: Vec<_> = lost.iter().map(|it| (it.group.as_str(), it.found_by)).collect();
+        let lost = lost(&BrokerId::from(me), prev, next, KeyType::Group, &held);
+        let lost: Vec<_> = lost.iter().map(|it| (it.key.as_str(), it.found_by)).collect();
         assert_eq!(lost, expected);
     }
 

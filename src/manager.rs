@@ -20,19 +20,22 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
     time::Duration,
 };
 
 use crate::{
-    api::{ErrorCode, Request, Response},
+    api::{ErrorCode, KeyType, Request, Response},
     assignment::SharedView,
+    claim::{Claim, ClaimId, Paths},
     config::Config,
     coordinator::{Coordinator, Offer},
     group::{Context, Group, Inspection, Reply, Ticket},
     group_takeover::lost,
-    ids::{BrokerId, GroupId},
+    ids::{BrokerId, GroupId, TransactionalId},
     note::Note,
     ports::Instant,
+    txn::Transactions,
 };
 
 use self::entry::Entry;
@@ -61,6 +64,7 @@ pub(crate) struct Turn<'a> {
 /// One broker's groups and what it knows of the cluster.
 pub(crate) struct Manager {
     entries: BTreeMap<GroupId, Entry>,
+    txns: Transactions,
     core: Core,
 }
 
@@ -91,6 +95,7 @@ impl Manager {
         let poll = upkeep::Poll::new(now, &config);
         Self {
             entries: BTreeMap::new(),
+            txns: Transactions::new(now),
             core: Core {
                 config,
                 coordinator,
@@ -116,11 +121,15 @@ impl Manager {
         &self.core.coordinator
     }
 
-    /// Takes a request about at most one group. Its answer goes to the outbox under `ticket`, now or
-    /// later.
+    /// Takes a request about at most one group or transactional id. Its answer goes to the outbox
+    /// under `ticket`, now or later.
     pub(crate) fn submit(&mut self, turn: &Turn<'_>, ticket: Ticket, request: Request) {
         if let Request::ListGroups { states } = &request {
             self.list(turn, ticket, states.clone());
+            return;
+        }
+        if request.transactional_id().is_some() || matches!(request, Request::InitProducerId(_)) {
+            self.txns.submit(&mut self.core, turn, ticket, request);
             return;
         }
         let group = request.group().expect("the caller splits requests about several groups");
@@ -132,6 +141,11 @@ impl Manager {
         if !self.entries.contains_key(&group) {
             if let Some(answer) = membership::answer_without_entry(&self.core.config, &request) {
                 self.core.outbox.push((ticket, answer));
+                return;
+            }
+            if self.entries.len() >= self.core.config.groups_max {
+                let refused = request.refused(ErrorCode::CoordinatorNotAvailable);
+                self.core.outbox.push((ticket, refused));
                 return;
             }
             self.core.serials += 1;
@@ -172,7 +186,8 @@ impl Manager {
         {
             return Some(error);
         }
-        if needs_id && group.is_empty() {
+        let is_too_long = group.as_str().len() > self.core.config.group.id_bytes_max;
+        if is_too_long || needs_id && group.is_empty() {
             return Some(ErrorCode::InvalidGroupId);
         }
         if self.core.poll.is_closing {
@@ -187,6 +202,16 @@ impl Manager {
         self.with_entry(group, turn, |entry, core| entry.abandon(core, turn, ticket));
     }
 
+    /// The same, for something about a transactional id.
+    pub(crate) fn abandon_transaction(
+        &mut self,
+        turn: &Turn<'_>,
+        ticket: Ticket,
+        id: &TransactionalId,
+    ) {
+        self.txns.abandon(&mut self.core, turn, ticket, id);
+    }
+
     /// A job is done.
     pub(crate) fn complete(&mut self, turn: &Turn<'_>, done: Done) {
         match done {
@@ -199,6 +224,7 @@ impl Manager {
             Done::Listed { ticket, states, cold } => self.listed(turn, ticket, &states, cold),
             Done::Overdue(groups) => self.overdue(turn, groups),
             Done::Relinquished => {}
+            Done::Transaction(done) => self.txns.complete(&mut self.core, turn, done),
             Done::Called { because, answer } => self.called(turn, because, answer),
             Done::TookOver { group, serial, outcome } => {
                 self.with_serial(&group, serial, turn, |it, core| {
@@ -217,6 +243,10 @@ impl Manager {
     /// A broker has answered, or has not.
     fn called(&mut self, turn: &Turn<'_>, because: Because, answer: Option<Response>) {
         match because {
+            Because::Marker { of, transaction, group } => {
+                let (core, marker) = (&mut self.core, (transaction, &group));
+                self.txns.marker_answered(core, turn, &of, marker, answer.as_ref());
+            }
             Because::Verify { group, serial, ticket } => {
                 self.with_serial(&group, serial, turn, |it, core| {
                     it.verified(core, turn, ticket, answer)
@@ -255,19 +285,21 @@ impl Manager {
     /// Drops what the change of views took away: by difference, then by sweep.
     fn take_over(&mut self, turn: &Turn<'_>, prev: Option<&SharedView>, next: &SharedView) {
         let prev = prev.map(|prev| &**prev);
-        let lost = lost(self.core.coordinator.me(), prev, next, self.entries.keys());
+        let me = self.core.coordinator.me();
+        let lost = lost(me, prev, next, KeyType::Group, self.entries.keys());
         for it in lost {
             let mut parked = 0;
-            self.with_entry(&it.group, turn, |entry, core| {
+            self.with_entry(&it.key, turn, |entry, core| {
                 parked = entry.drop_group(core, turn);
             });
             self.core.notes.push(Note::Dropped {
-                group: it.group,
+                group: it.key,
                 owner: it.owner,
                 found_by: it.found_by.name(),
                 parked,
             });
         }
+        self.txns.view_applied(&mut self.core, turn, prev, next);
     }
 
     /// Gives up everything: the process is about to exit. Whoever waits is told that this is not the
@@ -287,6 +319,15 @@ impl Manager {
                 entry.drop_group(core, turn);
             });
         }
+        self.txns.drop_everything(&mut self.core, turn);
+    }
+
+    /// The transactional ids in memory, as [`census`](Self::census) tells of groups.
+    pub(crate) fn census_of_transactions(
+        &self,
+        now: Instant,
+    ) -> Vec<(TransactionalId, bool, Duration)> {
+        self.txns.census(now)
     }
 
     /// Everything in memory: group, whether it is in use, and since when nobody asked for it.
@@ -340,6 +381,23 @@ impl Manager {
 }
 
 impl Core {
+    /// Whether the process is about to exit.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.poll.is_closing
+    }
+
+    /// A claim of a name that was never used, not made yet.
+    pub(crate) fn name_claim(&mut self, paths: Paths) -> Claim {
+        self.reigns += 1;
+        let id = ClaimId {
+            view: self.coordinator.view_id(),
+            broker: self.coordinator.me(),
+            incarnation: self.incarnation,
+            reign: self.reigns,
+        };
+        Claim::new(Arc::new(paths), &id)
+    }
+
     /// Runs one step of a group's state machine.
     fn on_group<T>(
         &mut self,

@@ -1,19 +1,16 @@
 //! Committed offsets: one JSON file per group on the shared volume, fenced by claim directories.
 //!
-//! - `file_name.rs`: a file name for any group id.
 //! - `file.rs`: the file's content in memory, reading and writing it.
-//! - `claim.rs`: the protocol on the volume: take over, publish, delete, check, relinquish.
 //! - `batch.rs`: what queued changes do to a file's content.
 //! - `pending.rs`: offsets that wait for the end of their transaction.
 //! - `survey.rs`: reading the files of groups that are not in memory, for lists and retention.
 //!
+//! Names and the protocol on the volume are those of every file here: `file_name.rs`, `claim.rs`.
 //! The store knows nothing of members or ownership; `manager.rs` decides when its protocols run.
 //! The invariant that all of it serves: memory follows the volume and never leads it.
 
 pub mod batch;
-pub mod claim;
 pub mod file;
-pub mod file_name;
 pub mod pending;
 pub mod survey;
 

@@ -32,7 +32,8 @@ use tempfile::TempDir;
 
 use self::{
     child::{Chance, Child, log, orders, say, setting, wait},
-    host::{RealHost, back_off, commit, fetch, in_background, now},
+    host::{Alone, RealHost, in_background, now},
+    offsets::{back_off, commit, fetch},
     register::History,
 };
 
@@ -40,6 +41,8 @@ use self::{
 mod child;
 #[path = "support/host.rs"]
 mod host;
+#[path = "support/offsets.rs"]
+mod offsets;
 #[path = "support/register.rs"]
 mod register;
 
@@ -128,7 +131,7 @@ fn child() {
         }
     });
     let config = Config { poll_interval: Duration::from_millis(2), ..Config::default() };
-    let broker = RealHost::start("kaas-0", config, volume, note);
+    let broker = RealHost::start("kaas-0", config, volume, Alone, note);
     let first = life.parse::<i64>().unwrap() * PER_LIFE;
     block_on(async {
         let writers = join_all((0..GROUPS).map(|group| commit_for_ever(&broker, group, first)));

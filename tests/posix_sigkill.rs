@@ -15,13 +15,16 @@ use tempfile::TempDir;
 
 use self::{
     child::{Chance, Child, log, orders, say, setting, wait},
-    host::{RealHost, back_off, commit, fetch, in_background},
+    host::{Alone, RealHost, in_background},
+    offsets::{back_off, commit, fetch},
 };
 
 #[path = "support/child.rs"]
 mod child;
 #[path = "support/host.rs"]
 mod host;
+#[path = "support/offsets.rs"]
+mod offsets;
 
 const GROUPS: [&str; 4] = ["billing", "audit", "gr\u{fc}ppe", "../odd"];
 const PARTITIONS: i32 = 3;
@@ -40,7 +43,7 @@ type RealBroker = Broker<RealHost<PosixVolume>>;
 
 fn start_broker(root: &Path) -> Arc<RealBroker> {
     let note = |note| log(&format!("{note:?}"));
-    RealHost::start("kaas-0", Config::default(), PosixVolume::new(root), note)
+    RealHost::start("kaas-0", Config::default(), PosixVolume::new(root), Alone, note)
 }
 
 /// The other test runs this in a process of its own, with orders; without any there is nothing to do.

@@ -16,9 +16,9 @@ use kaas_coordinator::{
     api::{ErrorCode, OffsetFetchResponse, Request, Response},
     assignment::{Assignment, Health, View},
     broker::Status,
+    file_name,
     ids::{GroupId, TopicPartition},
     note::Note,
-    offset_store::file_name,
 };
 use model::{Event, Kind, Limits, Micros, Model, Name, Outcome, Report, What};
 
@@ -63,6 +63,8 @@ pub struct Lens {
     /// Brokers that have not applied a view in this life.
     booting: BTreeSet<Name>,
     rotten: BTreeSet<String>,
+    /// What each static member of each group was told last.
+    statics: BTreeMap<(Name, Name), Static>,
     /// How many transactions there were, and which one each client is in.
     txns: u64,
     open_txns: BTreeMap<Name, u64>,
@@ -71,6 +73,9 @@ pub struct Lens {
     /// What the examiner read last.
     examined: BTreeMap<(Name, TopicPartition), i64>,
 }
+
+/// The reign, the generation and the member id that a static member was told.
+type Static = (u64, i32, Name);
 
 impl Lens {
     /// Nothing has been seen yet.
@@ -98,6 +103,7 @@ impl Lens {
             volume_timeout: micros(volume_timeout) + SLACK,
             booting: BTreeSet::new(),
             rotten: BTreeSet::new(),
+            statics: BTreeMap::new(),
             txns: 0,
             open_txns: BTreeMap::new(),
             processed: BTreeMap::new(),
@@ -140,7 +146,7 @@ impl Lens {
     }
 
     fn reign(&self, broker: &Name, group: &GroupId) -> u64 {
-        self.reigns.of(broker, &file_name::encode(group))
+        self.reigns.of(broker, &file_name::encode(group.as_str()))
     }
 
     // Clients.
@@ -335,8 +341,11 @@ impl Lens {
                     local: Micros(local),
                 });
             }
+            Note::Loaded { group, .. } => {
+                self.reigns.taken_over(broker, &file_name::encode(group.as_str()));
+            }
             Note::State { group, state: "Dead", .. } => {
-                self.reigns.over(broker, &file_name::encode(group));
+                self.reigns.over(broker, &file_name::encode(group.as_str()));
             }
             _ => {}
         }
@@ -516,6 +525,7 @@ fn outcome_of(error: ErrorCode) -> Outcome {
         ErrorCode::None => Outcome::Ok,
         ErrorCode::IllegalGeneration
         | ErrorCode::UnknownMemberId
+        | ErrorCode::FencedInstanceId
         | ErrorCode::RebalanceInProgress
         | ErrorCode::InvalidGroupId
         | ErrorCode::NonEmptyGroup

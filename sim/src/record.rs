@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fmt, hash::Hasher};
 use kaas_coordinator::{
     api::{ErrorCode, Response},
     ids::GroupId,
-    note::Note,
+    note::{Note, TxnEvent},
 };
 use siphasher::sip128::{Hasher128, SipHasher13};
 
@@ -158,13 +158,15 @@ impl Record {
             ErrorCode::RebalanceInProgress => Milestone::AnsweredRebalance,
             ErrorCode::MemberIdRequired => Milestone::AnsweredMemberIdRequired,
             ErrorCode::UnstableOffsetCommit => Milestone::AnsweredUnstable,
+            ErrorCode::FencedInstanceId => Milestone::AnsweredFencedInstance,
+            ErrorCode::InconsistentGroupProtocol => Milestone::AnsweredInconsistent,
+            ErrorCode::GroupMaxSizeReached => Milestone::AnsweredGroupFull,
+            ErrorCode::InvalidSessionTimeout => Milestone::AnsweredInvalidSession,
             ErrorCode::None
             | ErrorCode::UnknownServerError
             | ErrorCode::UnknownTopicOrPartition
             | ErrorCode::OffsetMetadataTooLarge
-            | ErrorCode::InconsistentGroupProtocol
             | ErrorCode::InvalidGroupId
-            | ErrorCode::InvalidSessionTimeout
             | ErrorCode::InvalidCommitOffsetSize
             | ErrorCode::InvalidRequest
             | ErrorCode::InvalidProducerEpoch
@@ -174,8 +176,6 @@ impl Record {
             | ErrorCode::ConcurrentTransactions
             | ErrorCode::NonEmptyGroup
             | ErrorCode::GroupIdNotFound
-            | ErrorCode::GroupMaxSizeReached
-            | ErrorCode::FencedInstanceId
             | ErrorCode::GroupSubscribedToTopic
             | ErrorCode::ProducerFenced => return,
         };
@@ -248,7 +248,27 @@ impl Record {
                 "sync" => self.reach(Milestone::SyncExpired),
                 _ => {}
             },
+            Note::Transaction { .. }
+            | Note::ProducerIdsTaken { .. }
+            | Note::ProducerIdsRefused { .. } => {}
         }
+    }
+}
+
+/// A number for what happens to a transactional id, for the digest.
+fn kind_of_event(event: &TxnEvent) -> u64 {
+    match event {
+        TxnEvent::Loaded { transaction, .. } => 1 + (transaction << 8),
+        TxnEvent::Resumed => 2,
+        TxnEvent::Prepared { transaction, commit } => 3 + u64::from(*commit) + (transaction << 8),
+        TxnEvent::Completed { transaction, .. } => 5 + (transaction << 8),
+        TxnEvent::TimedOut { transaction } => 6 + (transaction << 8),
+        TxnEvent::Fenced { .. } => 7,
+        TxnEvent::Quarantined { .. } => 8,
+        TxnEvent::VolumeFailed { .. } => 9,
+        TxnEvent::Dropped { .. } => 10,
+        TxnEvent::Idle => 11,
+        TxnEvent::Expired => 12,
     }
 }
 
@@ -273,5 +293,8 @@ fn kind_of(note: &Note) -> u64 {
             13 + ((u64::from(generation.unsigned_abs()) << 16 | *members as u64) << 8)
         }
         Note::MemberExpired { .. } => 14,
+        Note::Transaction { event, .. } => 15 + (kind_of_event(event) << 8),
+        Note::ProducerIdsTaken { first } => 16 + (first.unsigned_abs() << 8),
+        Note::ProducerIdsRefused { .. } => 17,
     }
 }

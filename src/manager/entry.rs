@@ -12,9 +12,10 @@ use crate::{
     api::{
         ErrorCode, OffsetFetchRequest, OffsetFetchResponse, Request, Response, TxnMarkerRequest,
     },
+    claim::Claim,
     group::{Group, State, Ticket},
     ids::{GroupId, InstanceId, MemberId},
-    offset_store::{batch::Change, claim::Claim, file::OffsetFile},
+    offset_store::{batch::Change, file::OffsetFile},
     ports::Instant,
 };
 
@@ -212,6 +213,11 @@ impl Entry {
             && turn.now < until
         {
             let answer = request.refused(ErrorCode::CoordinatorNotAvailable);
+            core.answer(turn.now, &self.id, ticket, answer);
+            return;
+        }
+        if self.waiting.len() >= core.config.offsets.waiting_max {
+            let answer = request.refused(ErrorCode::CoordinatorLoadInProgress);
             core.answer(turn.now, &self.id, ticket, answer);
             return;
         }

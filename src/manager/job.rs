@@ -5,17 +5,18 @@ use std::sync::Arc;
 use crate::{
     api::{Request, Response},
     assignment::{ASSIGNMENT_PATH, SharedView},
+    claim::{Claim, Outcome, TakeOver},
     config::OffsetsConfig,
     group::Ticket,
     ids::{BrokerId, GroupId},
     offset_store::{
         batch::{Retention, Situation, expired},
-        claim::{Claim, Outcome, TakeOver},
-        file::OffsetFile,
+        file::{BadFile, OffsetFile},
         pending::{PendingTxn, Transaction},
         survey::{Surveyed, protocol_type, survey},
     },
     ports::{Clock, Host, Instant, Peers, Volume},
+    txn::{self, TxnDone, TxnJob, Which},
 };
 
 /// Something to do on the volume or elsewhere outside.
@@ -34,6 +35,8 @@ pub(crate) enum Job {
     List { ticket: Ticket, states: Vec<Arc<str>>, wanted: Wanted },
     /// Ask a broker, perhaps this one.
     Call { broker: BrokerId, request: Request, because: Because },
+    /// See [`TxnJob`].
+    Transaction(TxnJob),
     /// Find groups that have outlived their retention.
     FindOverdue { wanted: Wanted, unix_ms: i64, config: OffsetsConfig },
 }
@@ -44,6 +47,8 @@ pub(crate) enum Because {
     Verify { group: GroupId, serial: u64, ticket: Ticket },
     /// A transaction that this group has had offsets of for long.
     Outcome { group: GroupId, serial: u64, transaction: Transaction },
+    /// This group is told how a transaction has ended.
+    Marker { of: Which, transaction: u64, group: GroupId },
 }
 
 /// Which groups a survey is about: those that a view routes to one broker.
@@ -68,7 +73,7 @@ pub(crate) enum Done {
     TookOver {
         group: GroupId,
         serial: u64,
-        outcome: TakeOver,
+        outcome: TakeOver<Result<OffsetFile, BadFile>>,
     },
     Changed {
         group: GroupId,
@@ -87,6 +92,8 @@ pub(crate) enum Done {
         cold: Option<Vec<Surveyed<Arc<str>>>>,
     },
     Overdue(Vec<GroupId>),
+    /// See [`TxnDone`].
+    Transaction(TxnDone),
     /// `None` if there was no answer in time; then the request may arrive yet.
     Called {
         because: Because,
@@ -109,6 +116,9 @@ pub(crate) async fn perform(host: &impl Host, job: Job) -> Done {
         }
         Job::TakeOver { group, serial, claim, previous } => {
             let outcome = claim.take_over(volume, previous.as_ref()).await;
+            let parse = |content: Vec<u8>| OffsetFile::parse(&group, &content);
+            let outcome =
+                outcome.map(|content| content.map_or_else(|| Ok(OffsetFile::default()), parse));
             Done::TookOver { group, serial, outcome }
         }
         Job::Change { group, serial, claim, nth, content } => {
@@ -129,6 +139,7 @@ pub(crate) async fn perform(host: &impl Host, job: Job) -> Done {
             let cold = survey(volume, |group| wanted.contains(group), protocol_type).await;
             Done::Listed { ticket, states, cold: cold.ok() }
         }
+        Job::Transaction(job) => Done::Transaction(txn::perform(host, job).await),
         Job::Call { .. } => unreachable!("calls need a timeout, which the broker has"),
         Job::FindOverdue { wanted, unix_ms, config } => {
             let overdue = |file: &OffsetFile| is_overdue(file, unix_ms, &config).then_some(());

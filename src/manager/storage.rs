@@ -1,18 +1,17 @@
 //! Take-overs of one entry, and what becomes of operations under its claim.
 
-use std::sync::Arc;
-
 use super::{
     Core, Job, Turn,
     entry::{Entry, Read, Store},
 };
 use crate::{
     api::ErrorCode,
+    claim::{Claim, Outcome, Paths, TakeOver, VolumeError},
     group::{Group, Ticket},
     note::Note,
     offset_store::{
+        OFFSETS_DIR,
         batch::Change,
-        claim::{Claim, ClaimId, Outcome, Paths, TakeOver, VolumeError},
         file::{BadFile, OffsetFile},
     },
 };
@@ -25,14 +24,7 @@ impl Entry {
             Store::Unreadable { claim, .. } => Some(claim.clone()),
             Store::Loading { .. } | Store::Ready { .. } | Store::Gone => return,
         };
-        core.reigns += 1;
-        let id = ClaimId {
-            view: core.coordinator.view_id(),
-            broker: core.coordinator.me(),
-            incarnation: core.incarnation,
-            reign: core.reigns,
-        };
-        let claim = Claim::new(Arc::new(Paths::new(&self.id)), &id);
+        let claim = core.name_claim(Paths::new(OFFSETS_DIR, self.id.as_str()));
         core.jobs.push(Job::TakeOver {
             group: self.id.clone(),
             serial: self.serial,
@@ -43,13 +35,18 @@ impl Entry {
     }
 
     /// A take-over is over.
-    pub(super) fn took_over(&mut self, core: &mut Core, turn: &Turn<'_>, outcome: TakeOver) {
+    pub(super) fn took_over(
+        &mut self,
+        core: &mut Core,
+        turn: &Turn<'_>,
+        outcome: TakeOver<Result<OffsetFile, BadFile>>,
+    ) {
         let store = std::mem::replace(&mut self.store, Store::Gone);
         let Store::Loading { claim, previous } = store else {
             unreachable!("only a loading entry takes over")
         };
         match outcome {
-            TakeOver::Owned { file, removed, unbroken } => {
+            TakeOver::Owned { content: Ok(file), removed, unbroken } => {
                 self.forget_members_unless(core, turn, previous.is_none() || unbroken);
                 core.notes.push(Note::Loaded {
                     group: self.id.clone(),
@@ -58,7 +55,7 @@ impl Entry {
                 });
                 self.owned(core, turn, claim, file);
             }
-            TakeOver::Unreadable(bad) => {
+            TakeOver::Owned { content: Err(bad), .. } => {
                 self.forget_members_unless(core, turn, previous.is_none());
                 self.quarantine(core, turn, claim, &bad);
             }

@@ -64,7 +64,7 @@ impl Manager {
         let timers = core.timers.first().map(|(at, _)| *at);
         let patience = core.patience.front().map(|(until, _, _)| *until);
         let stale = (!core.poll.stale).then(|| core.coordinator.stale_at());
-        let duties = [core.poll.next, core.poll.next_retention];
+        let duties = [core.poll.next, core.poll.next_retention, self.txns.deadline()];
         let others = timers.into_iter().chain(patience).chain(stale);
         others.chain(duties).min().expect("there are always duties")
     }
@@ -90,6 +90,7 @@ impl Manager {
                 None => {}
             }
         }
+        self.txns.tick(&mut self.core, turn);
         if self.core.poll.next_retention <= turn.now {
             self.core.poll.next_retention =
                 turn.now + self.core.config.offsets.retention_check_interval;
@@ -133,7 +134,9 @@ impl Manager {
     /// These groups are on the volume and have outlived their retention, it seems: takes over those
     /// that are not in memory, which decides.
     pub(super) fn overdue(&mut self, turn: &Turn<'_>, groups: Vec<GroupId>) {
-        for group in groups {
+        // Those for which there is no room are found again in the next round.
+        let room = self.core.config.groups_max.saturating_sub(self.entries.len());
+        for group in groups.into_iter().take(room) {
             if self.entries.contains_key(&group) || !self.core.coordinator.serves(turn.now, &group)
             {
                 continue;

@@ -1,41 +1,43 @@
-//! A host for real brokers: a real clock, real randomness, threads; no network.
+//! A host for real brokers: a real clock, real randomness, threads; the network is the caller's.
 
 use std::{
     io,
     sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use async_io::Timer;
 use futures_lite::future::block_on;
 use kaas_coordinator::{
-    api::{
-        CommitOffset, Endpoint, ErrorCode, OffsetCommitRequest, OffsetFetchRequest, Producer,
-        Request, Response,
-    },
+    api::{Endpoint, Producer, Request, Response},
     broker::Broker,
     config::Config,
-    ids::{BrokerId, GroupId, TopicPartition},
+    ids::{BrokerId, TopicPartition},
     note::Note,
     ports::{Clock, Entropy, Host, Instant, Log, Peers, Volume},
 };
 use rustix::time::{ClockId, clock_gettime};
 
 /// All ports of one broker.
-pub(crate) struct RealHost<V> {
+pub(crate) struct RealHost<V, P = Alone> {
     volume: V,
+    peers: P,
     log: Box<dyn Fn(Note) + Send + Sync>,
 }
 
-impl<V: Volume> RealHost<V> {
+/// The peers of a broker that is the only one.
+pub(crate) struct Alone;
+
+impl<V: Volume, P: Peers> RealHost<V, P> {
     /// Starts a broker, which lives as long as the process or until it is closed.
     pub(crate) fn start(
         id: &str,
         config: Config,
         volume: V,
+        peers: P,
         log: impl Fn(Note) + Send + Sync + 'static,
     ) -> Arc<Broker<Self>> {
-        let host = Self { volume, log: Box::new(log) };
+        let host = Self { volume, peers, log: Box::new(log) };
         let broker = Arc::new(Broker::new(BrokerId::from(id), config, host));
         let running = Arc::clone(&broker);
         in_background(move || block_on(running.run()));
@@ -43,11 +45,11 @@ impl<V: Volume> RealHost<V> {
     }
 }
 
-impl<V: Volume> Host for RealHost<V> {
+impl<V: Volume, P: Peers> Host for RealHost<V, P> {
     type Volume = V;
     type Clock = Self;
     type Entropy = Self;
-    type Peers = Self;
+    type Peers = P;
     type Log = Self;
 
     fn volume(&self) -> &V {
@@ -62,8 +64,8 @@ impl<V: Volume> Host for RealHost<V> {
         self
     }
 
-    fn peers(&self) -> &Self {
-        self
+    fn peers(&self) -> &P {
+        &self.peers
     }
 
     fn log(&self) -> &Self {
@@ -71,7 +73,7 @@ impl<V: Volume> Host for RealHost<V> {
     }
 }
 
-impl<V: Volume> Clock for RealHost<V> {
+impl<V: Volume, P: Peers> Clock for RealHost<V, P> {
     fn now(&self) -> Instant {
         now()
     }
@@ -87,14 +89,14 @@ impl<V: Volume> Clock for RealHost<V> {
     }
 }
 
-impl<V: Volume> Entropy for RealHost<V> {
+impl<V: Volume, P: Peers> Entropy for RealHost<V, P> {
     fn random(&self) -> u128 {
         let half = || getrandom::u64().expect("the system has randomness");
         u128::from(half()) << 64 | u128::from(half())
     }
 }
 
-impl<V: Volume> Peers for RealHost<V> {
+impl Peers for Alone {
     fn endpoint(&self, _: &BrokerId) -> Option<Endpoint> {
         Some(Endpoint { host: "localhost".into(), port: 9092 })
     }
@@ -118,7 +120,7 @@ impl<V: Volume> Peers for RealHost<V> {
     }
 }
 
-impl<V: Volume> Log for RealHost<V> {
+impl<V: Volume, P: Peers> Log for RealHost<V, P> {
     fn note(&self, note: Note) {
         (self.log)(note);
     }
@@ -135,64 +137,4 @@ pub(crate) fn now() -> Instant {
 #[expect(clippy::disallowed_methods, reason = "the host owns all threads, and this is the host")]
 pub(crate) fn in_background(work: impl FnOnce() + Send + 'static) {
     std::thread::spawn(work);
-}
-
-/// Waits, as a client does between two tries.
-pub(crate) async fn back_off() {
-    Timer::after(Duration::from_millis(1)).await;
-}
-
-/// Commits an offset for the first `partitions` partitions of `orders`; the first error, if any.
-pub(crate) async fn commit<V: Volume>(
-    broker: &Broker<RealHost<V>>,
-    group: &str,
-    partitions: i32,
-    offset: i64,
-) -> ErrorCode {
-    let offsets = (0..partitions).map(|partition| CommitOffset {
-        partition: TopicPartition::new("orders", partition),
-        offset,
-        leader_epoch: -1,
-        metadata: offset.to_string().into(),
-    });
-    let request = OffsetCommitRequest {
-        group: GroupId::from(group),
-        generation: -1,
-        member_id: "".into(),
-        instance: None,
-        offsets: offsets.collect(),
-        retention_ms: None,
-    };
-    let Response::OffsetCommit(verdicts) = broker.call(Request::OffsetCommit(request)).await else {
-        unreachable!("an answer is of its request's kind")
-    };
-    let errors = verdicts.into_iter().map(|(_, error)| error);
-    errors.fold(ErrorCode::None, |first, error| if first.is_none() { error } else { first })
-}
-
-/// Fetches what [`commit`] committed, which is the same for all partitions; -1 if that is nothing.
-pub(crate) async fn fetch<V: Volume>(
-    broker: &Broker<RealHost<V>>,
-    group: &str,
-    partitions: i32,
-) -> Result<i64, ErrorCode> {
-    let all = (0..partitions).map(|partition| TopicPartition::new("orders", partition));
-    let request = OffsetFetchRequest {
-        group: GroupId::from(group),
-        partitions: Some(all.collect()),
-        require_stable: false,
-    };
-    let Response::OffsetFetch(response) = broker.call(Request::OffsetFetch(request)).await else {
-        unreachable!("an answer is of its request's kind")
-    };
-    if !response.error.is_none() {
-        return Err(response.error);
-    }
-    let offset = response.partitions[0].offset;
-    for it in &response.partitions {
-        assert_eq!(it.offset, offset, "a commit of {group} is there in part: {response:?}");
-        let metadata = if offset == -1 { String::new() } else { offset.to_string() };
-        assert_eq!(*it.metadata, *metadata, "offset and metadata of {group} are of two commits");
-    }
-    Ok(offset)
 }

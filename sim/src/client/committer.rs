@@ -104,7 +104,8 @@ impl Committer {
             let request = Request::OffsetFetch(OffsetFetchRequest {
                 group: self.group.clone(),
                 partitions: None,
-                require_stable: false,
+                // Some readers want no offset that a transaction may change.
+                require_stable: cx.sometimes(),
             });
             self.rpc.call(cx, Call::Fetch, request, REQUEST_TIMEOUT);
         } else {

@@ -18,7 +18,7 @@ use std::{
 use kaas_coordinator::{
     api::{ErrorCode, OffsetFetchRequest, Request, Response, TxnMarkerRequest},
     broker::Broker,
-    config::{Config, GroupConfig, OffsetsConfig},
+    config::{Config, GroupConfig, OffsetsConfig, TxnConfig},
     group::Inspection,
     ids::GroupId,
 };
@@ -265,6 +265,7 @@ fn duties(broker: &Arc<Broker<Machine>>) -> Running<()> {
 pub(super) fn config(json: &Value) -> Result<Config, Malformed> {
     let it = Fields(json);
     Ok(Config {
+        txn: TxnConfig { scan_interval: Duration::MAX, ..TxnConfig::default() },
         group: GroupConfig {
             session_timeout_min: it.millis("min_session_timeout_ms")?,
             session_timeout_max: it.millis("max_session_timeout_ms")?,
@@ -283,5 +284,6 @@ pub(super) fn config(json: &Value) -> Result<Config, Malformed> {
         poll_interval: POLL_INTERVAL,
         staleness_max: Duration::MAX,
         idle_max: Duration::MAX,
+        ..Config::default()
     })
 }

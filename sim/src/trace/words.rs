@@ -4,7 +4,7 @@
 use kaas_coordinator::{
     api::{ErrorCode, Response},
     ids::{GroupId, TopicPartition},
-    note::Note,
+    note::{Note, TxnEvent},
 };
 
 use crate::world::count;
@@ -47,7 +47,29 @@ pub(super) fn of(note: &Note) -> Option<(Option<&GroupId>, String)> {
         Note::MemberExpired { group, timer } => {
             (Some(group), format!("a member is removed: {timer} timeout"))
         }
-        Note::Batched { .. } => return None,
+        Note::Batched { .. } | Note::ProducerIdsTaken { .. } => return None,
+        Note::ProducerIdsRefused { reason } => (None, format!("has no producer ids: {reason}")),
+        Note::Transaction { id, event } => (None, format!("{id}: {}", of_transaction(event)?)),
+    })
+}
+
+/// What has happened to a transactional id; loads and what is put away are routine.
+fn of_transaction(event: &TxnEvent) -> Option<String> {
+    Some(match event {
+        TxnEvent::Loaded { .. } | TxnEvent::Idle => return None,
+        TxnEvent::Resumed => "is found waiting".to_owned(),
+        TxnEvent::Prepared { transaction, commit: true } => format!("commits {transaction}"),
+        TxnEvent::Prepared { transaction, commit: false } => format!("aborts {transaction}"),
+        TxnEvent::Completed { transaction, .. } => format!("completes {transaction}"),
+        TxnEvent::TimedOut { transaction } => format!("{transaction} is open for too long"),
+        TxnEvent::Fenced { during } => format!("fenced at {during}"),
+        TxnEvent::Quarantined { reason } => format!("refused: file is {reason}"),
+        TxnEvent::VolumeFailed { operation, reason } => format!("{operation} failed: {reason}"),
+        TxnEvent::Dropped { owner, .. } => {
+            let owner = owner.as_ref().map_or("nobody", |owner| owner.as_str());
+            format!("dropped: is {owner}'s")
+        }
+        TxnEvent::Expired => "expired".to_owned(),
     })
 }
 

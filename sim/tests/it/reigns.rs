@@ -13,13 +13,13 @@ use std::{
 
 use futures_lite::future::{block_on, poll_once};
 use kaas_coordinator::{
-    offset_store::claim::{Outcome, TakeOver},
+    claim::{Outcome, TakeOver},
     ports::Volume,
 };
 use sim::seed::Stream;
 
 use crate::{
-    claims::{CLAIMS, Owner, content, offset_of},
+    claims::{CLAIMS, Owner, content, file, offset_of},
     register::History,
     simulated::Simulated,
 };
@@ -48,10 +48,9 @@ async fn live(arena: Rc<Arena>, broker: usize) {
         arena.version.set(arena.version.get() + i64::from(reign.is_multiple_of(3)));
         let owner = Owner::of_reign(&arena.volume, broker, arena.version.get(), reign);
         match owner.claim.take_over(&owner.volume, None).await {
-            TakeOver::Owned { file, .. } => {
-                rule(&arena, &owner, offset_of(&file).unwrap_or(-1)).await;
+            TakeOver::Owned { content, .. } => {
+                rule(&arena, &owner, offset_of(&file(content)).unwrap_or(-1)).await;
             }
-            TakeOver::Unreadable(bad) => panic!("the file is torn: {bad}"),
             TakeOver::Fenced | TakeOver::Failed { .. } => {}
         }
     }

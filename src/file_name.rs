@@ -1,15 +1,13 @@
-//! A file name for any group id: readable where possible, injective always.
+//! A file name for any id: readable where possible, injective always.
 //!
 //! An id of `[A-Za-z0-9._-]` that does not begin with a dot is its own name. Any other is
 //! percent-encoded, which no plain name can equal since `%` is not a plain character. An id whose
 //! name would be too long gets a prefix and its SHA-256; the id stored inside the file is what is
-//! believed then (see `file.rs`).
+//! believed then (see `offset_store/file.rs`).
 
 use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
-
-use crate::ids::GroupId;
 
 /// The longest name, without `.json`; with it and a claim's suffix every name stays below the
 /// 255 bytes that file systems allow.
@@ -17,9 +15,8 @@ pub const NAME_MAX: usize = 195;
 /// How much of a long id's encoding its name begins with, for the eyes of an operator.
 const PREFIX_MAX: usize = 100;
 
-/// The name of a group's file and claims, without `.json`.
-pub fn encode(group: &GroupId) -> String {
-    let id = group.as_str();
+/// The name of an id's file and claims, without `.json`.
+pub fn encode(id: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     if id.is_empty() {
         return "%".to_owned();
@@ -46,10 +43,10 @@ pub fn encode(group: &GroupId) -> String {
     long
 }
 
-/// The group id that a name encodes; `None` if the name holds only a part of it, or is no name.
-pub fn decode(name: &str) -> Option<GroupId> {
+/// The id that a name encodes; `None` if the name holds only a part of it, or is no name.
+pub fn decode(name: &str) -> Option<String> {
     if name == "%" {
-        return Some("".into());
+        return Some(String::new());
     }
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name.as_bytes();
@@ -64,8 +61,8 @@ pub fn decode(name: &str) -> Option<GroupId> {
         bytes.push(u8::from_str_radix(digits, 16).ok()?);
         rest = tail;
     }
-    let group = GroupId::from(String::from_utf8(bytes).ok()?);
-    (encode(&group) == name).then_some(group)
+    let id = String::from_utf8(bytes).ok()?;
+    (encode(&id) == name).then_some(id)
 }
 
 #[cfg(test)]
@@ -75,10 +72,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{NAME_MAX, decode, encode};
-    use crate::ids::GroupId;
 
     fn check(id: &str, expected: &str) {
-        assert_eq!(encode(&id.into()), expected);
+        assert_eq!(encode(id), expected);
         assert_eq!(decode(expected), Some(id.into()));
     }
 
@@ -105,7 +101,7 @@ mod tests {
         for length in [195, 196, 300, 5000] {
             for last in ["a", "b", "/", "ü"] {
                 let id = "x".repeat(length) + last;
-                let name = encode(&id.as_str().into());
+                let name = encode(&id);
                 assert!(name.len() <= NAME_MAX, "{name}");
                 assert_eq!(names.insert(name, id), None);
             }
@@ -115,12 +111,11 @@ mod tests {
     proptest! {
         #[test]
         fn names_are_safe_and_injective(id in "\\PC{0,80}|[./%~a\0]{0,12}|(\u{fc}|x){60,300}") {
-            let group = GroupId::from(id.as_str());
-            let name = encode(&group);
+            let name = encode(&id);
             prop_assert!(name.len() <= NAME_MAX);
             prop_assert!(!name.starts_with('.') && !name.contains(['/', '\0']));
             if let Some(back) = decode(&name) {
-                prop_assert_eq!(back, group);
+                prop_assert_eq!(back, id);
             } else {
                 prop_assert!(name.starts_with("%~"));
             }

@@ -1,7 +1,7 @@
-//! The protocol by which exactly one broker may publish a group's file.
+//! The protocol by which exactly one broker may publish a file.
 //!
 //! Rename can't compare-and-swap and a lock does not survive a paused holder, so the right to publish
-//! is a directory: `.claims/<group>/<epoch>.<version>.<broker>.<incarnation>.<reign>`. A new owner
+//! is a directory: `.claims/<file>/<epoch>.<version>.<broker>.<incarnation>.<reign>`. A new owner
 //! removes every other claim before it reads the file; a publish is a rename out of the claim's
 //! directory and fails if that is gone. So a publish either happens before its claim's removal, and
 //! then the new owner reads it, or not at all. Nobody waits, and a holder that was paused for an hour
@@ -9,7 +9,8 @@
 //! finds no home in the next.
 //!
 //! Each function here is one sequence of volume operations and may stop after any of them. Nothing
-//! here decides when it runs or what it means for clients; that is `manager.rs`.
+//! here decides when it runs or what it means for clients; that is `manager.rs` and
+//! `txn.rs`.
 
 use std::{
     io::{self, ErrorKind},
@@ -19,38 +20,33 @@ use std::{
     },
 };
 
-use super::{
-    CLAIMS_DIR, OFFSETS_DIR,
-    file::{BadFile, OffsetFile},
-    file_name,
-};
-use crate::{
-    assignment::ViewId,
-    ids::{BrokerId, GroupId},
-    ports::Volume,
-};
+use crate::{assignment::ViewId, file_name, ids::BrokerId, ports::Volume};
 
 /// How often the directories above a claim are made anew: who gives a claim back removes the last.
 const TRIES: u32 = 10;
 
-/// Where a group's file and claims are.
+/// Where a file and its claims are.
 #[derive(Debug)]
 pub struct Paths {
-    group: GroupId,
+    /// The directory of the file, right below the root.
+    directory: &'static str,
     file: String,
+    /// The directory of its claims.
     claims: String,
 }
 
 impl Paths {
-    /// The paths of `group`.
-    pub fn new(group: &GroupId) -> Self {
-        let name = file_name::encode(group);
-        Self {
-            group: group.clone(),
-            file: format!("{OFFSETS_DIR}/{name}.json"),
-            claims: format!("{CLAIMS_DIR}/{name}"),
-        }
+    /// The paths of the file of `id` in `directory`, which is right below the volume's root.
+    pub fn new(directory: &'static str, id: &str) -> Self {
+        let name = file_name::encode(id);
+        let claims = format!("{}/{name}", all_claims(directory));
+        Self { directory, file: format!("{directory}/{name}.json"), claims }
     }
+}
+
+/// Where the claims of all files of a directory are.
+fn all_claims(directory: &str) -> String {
+    format!("{directory}/.claims")
 }
 
 /// What makes a claim's name unique, and old or new.
@@ -86,19 +82,17 @@ pub struct VolumeError {
 
 /// What became of a take-over.
 #[derive(Debug)]
-pub enum TakeOver {
+pub enum TakeOver<T = Option<Vec<u8>>> {
     /// The claim is held and this is what the file says.
     Owned {
-        /// The file's content.
-        file: OffsetFile,
+        /// The file's content, `None` if there is no file.
+        content: T,
         /// How many claims had to go.
         removed: usize,
         /// Whether the claim that this broker held before was still there: then nobody else can
-        /// have owned the group in between.
+        /// have owned the file in between.
         unbroken: bool,
     },
-    /// The claim is held but the file is no offset file.
-    Unreadable(BadFile),
     /// There is a newer claim, or somebody removed this one.
     Fenced,
     /// The volume failed, or nobody wants the outcome any more.
@@ -108,6 +102,19 @@ pub enum TakeOver {
         /// Whether this claim was seen to stand beside the one held before.
         unbroken: bool,
     },
+}
+
+impl<T> TakeOver<T> {
+    /// The same with the content as `read` understands it.
+    pub fn map<U>(self, read: impl FnOnce(T) -> U) -> TakeOver<U> {
+        match self {
+            Self::Owned { content, removed, unbroken } => {
+                TakeOver::Owned { content: read(content), removed, unbroken }
+            }
+            Self::Fenced => TakeOver::Fenced,
+            Self::Failed { error, unbroken } => TakeOver::Failed { error, unbroken },
+        }
+    }
 }
 
 /// What became of an operation under a claim.
@@ -141,9 +148,14 @@ impl Claim {
     /// A claim that is not made yet.
     pub fn new(paths: Arc<Paths>, id: &ClaimId<'_>) -> Self {
         let ViewId { epoch, version } = id.view;
-        let broker = file_name::encode(&GroupId::from(id.broker.as_str()));
+        let broker = file_name::encode(id.broker.as_str());
         let name = format!("{epoch}.{version}.{broker}.{:032x}.{}", id.incarnation, id.reign);
         Self { paths, name: name.into(), abandoned: Arc::default() }
+    }
+
+    /// Whether this is the same claim.
+    pub fn is(&self, other: &Self) -> bool {
+        self.name == other.name
     }
 
     /// Nobody wants the outcome of what runs under this claim any more.
@@ -176,7 +188,7 @@ impl Claim {
     }
 
     /// Makes the claim, removes every other, and reads the file. `previous` is the claim that this
-    /// broker held on the group before, if its members are still in memory.
+    /// broker held on the file before, if what it read then is still in memory.
     pub async fn take_over(&self, volume: &impl Volume, previous: Option<&Self>) -> TakeOver {
         let mut unbroken = None;
         match self.try_take_over(volume, previous, &mut unbroken).await {
@@ -203,11 +215,7 @@ impl Claim {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(source) => return Err(VolumeError { operation: "read", source }),
         };
-        let parsed = content.map(|content| OffsetFile::parse(&self.paths.group, &content));
-        Ok(match parsed.transpose() {
-            Ok(file) => TakeOver::Owned { file: file.unwrap_or_default(), removed, unbroken },
-            Err(bad) => TakeOver::Unreadable(bad),
-        })
+        Ok(TakeOver::Owned { content, removed, unbroken })
     }
 
     /// Makes durable what this reign relies on, whoever did it and may have died before: now that
@@ -216,8 +224,8 @@ impl Claim {
         // A removal that the volume forgets would give a fenced broker its right back.
         volume.sync_dir(&self.paths.claims).await.map_err(at("sync claims"))?;
         // A rename that it forgets would take back what is served from here on.
-        volume.sync_dir(OFFSETS_DIR).await.map_err(at("sync directory"))?;
-        // All offsets are only as durable as the directory they are in.
+        volume.sync_dir(self.paths.directory).await.map_err(at("sync directory"))?;
+        // All files are only as durable as the directory they are in.
         volume.sync_dir("").await.map_err(at("sync root"))
     }
 
@@ -231,7 +239,8 @@ impl Claim {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(source) => return Err(VolumeError { operation: "claim", source }),
             }
-            for parent in [OFFSETS_DIR, CLAIMS_DIR, &self.paths.claims] {
+            let all_claims = all_claims(self.paths.directory);
+            for parent in [self.paths.directory, &all_claims, &self.paths.claims] {
                 tolerate(ErrorKind::AlreadyExists, volume.create_dir(parent).await)
                     .map_err(at("create directory"))?;
             }
@@ -277,7 +286,7 @@ impl Claim {
         }
     }
 
-    /// Removes one claim of the group: entries first, then the directory. Its holder may stage
+    /// Removes one claim of the file: entries first, then the directory. Its holder may stage
     /// another write in between; then the directory stays for the next round.
     async fn remove(&self, volume: &impl Volume, name: &str) -> Result<(), VolumeError> {
         let dir = self.dir_of(name);
@@ -295,7 +304,7 @@ impl Claim {
         tolerate(ErrorKind::DirectoryNotEmpty, result).map_err(at("remove claim"))
     }
 
-    /// Makes `content` the group's file, if the claim still stands. `nth` counts the changes made
+    /// Makes `content` the file, if the claim still stands. `nth` counts the changes made
     /// under this claim.
     pub async fn publish(&self, volume: &impl Volume, nth: u64, content: Vec<u8>) -> Outcome {
         outcome(self.try_publish(volume, nth, content).await)
@@ -317,11 +326,11 @@ impl Claim {
             Err(Stop::Untouched(error)) => return Err(Stop::InDoubt(error)),
             other => other?,
         }
-        volume.sync_dir(OFFSETS_DIR).await.map_err(at("sync directory"))?;
+        volume.sync_dir(self.paths.directory).await.map_err(at("sync directory"))?;
         Ok(())
     }
 
-    /// Removes the group's file, if the claim still stands: it is moved into the claim first, since
+    /// Removes the file, if the claim still stands: it is moved into the claim first, since
     /// only a rename is refused when the claim is gone.
     pub async fn delete(&self, volume: &impl Volume, nth: u64) -> Outcome {
         outcome(self.try_delete(volume, nth).await)
@@ -338,7 +347,7 @@ impl Claim {
             }
             Err(source) => return Err(Stop::InDoubt(VolumeError { operation: "rename", source })),
         }
-        volume.sync_dir(OFFSETS_DIR).await.map_err(at("sync directory"))?;
+        volume.sync_dir(self.paths.directory).await.map_err(at("sync directory"))?;
         tolerate(ErrorKind::NotFound, volume.remove_file(&staged).await).map_err(at("remove"))?;
         Ok(())
     }
