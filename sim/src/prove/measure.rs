@@ -1,13 +1,13 @@
 //! How many seeds it takes to find something.
 //!
-//! All seeds are run. From each of several starting points among them, evenly spread, the seeds to the
+//! All seeds are run, or as many as give failures enough. From each of several starting points among them, evenly spread, the seeds to the
 //! first failure are counted; the first seed follows the last, so every start has a number as soon as
 //! any seed fails. A run that crashes or does not end is a find, too.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
@@ -43,10 +43,13 @@ pub struct Measurement {
     pub shared: Vec<Shared>,
 }
 
+/// How many failures are enough: more would change no figure by much.
+const ENOUGH: u64 = 30;
+
 /// How far to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// All seeds are run.
+    /// All seeds are run, or there are failures enough to measure.
     Over,
     /// A seed has failed.
     Found,
@@ -56,14 +59,15 @@ pub enum Until {
 pub fn measure(program: &Path, order: Order<'_>, until: Until) -> Measurement {
     let children = Children::new(program.to_owned(), vec!["one".into()], SEED_LIMIT);
     let watch = Stopwatch::start();
-    let is_found = AtomicBool::new(false);
+    let found = AtomicU64::new(0);
+    let enough = if until == Until::Found { 1 } else { ENOUGH };
     let may_start = || {
-        let is_enough = until == Until::Found && is_found.load(Ordering::Relaxed);
+        let is_enough = found.load(Ordering::Relaxed) >= enough;
         !is_enough && watch.elapsed() < BUG_LIMIT && (order.may_start)()
     };
     let first = order.first;
     let suite = runner::run(Order { may_start: &may_start, ..order }, &children, &mut |outcome| {
-        is_found.fetch_or(outcome.verdict != Verdict::Kept, Ordering::Relaxed);
+        found.fetch_add(u64::from(outcome.verdict != Verdict::Kept), Ordering::Relaxed);
     });
     let took = watch.elapsed();
     let failed = suite.failures.iter().map(|it| it.seed.0.wrapping_sub(first.0)).collect();

@@ -19,7 +19,7 @@ use crate::runner::Stopwatch;
 
 /// What makes a simulator out of a patch soonest: optimised, since it runs hundreds of seeds, but
 /// each crate for itself and with what the last build left.
-const PROFILE: [&str; 4] = ["lto=false", "codegen-units=16", "incremental=true", "debug=false"];
+const PROFILE: [&str; 3] = ["lto=false", "codegen-units=16", "incremental=true"];
 
 /// How much of a tool's complaint is told.
 const COMPLAINT: usize = 12;

@@ -122,7 +122,9 @@ pub fn features(plan: &Plan) -> BTreeSet<&'static str> {
     }
     for clients in &plan.clients {
         match clients {
-            Clients::Group { members, transactions, .. } => {
+            Clients::Rude { .. } => drop(features.insert("rude members")),
+            Clients::Group { members, is_static, transactions, .. } => {
+                features.extend(is_static.then_some("static members"));
                 features.extend((*members > 1).then_some("several members"));
                 features.extend(transactions.map(|_| "transactions"));
             }
