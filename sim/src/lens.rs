@@ -540,15 +540,19 @@ fn outcome_of(error: ErrorCode) -> Outcome {
     }
 }
 
-/// The id inside an offset file. It is the first thing there, so the rest need not be read.
+/// The id inside a file. In that of a group it is the first thing there, so the rest need not be
+/// read.
 fn group_inside(content: &[u8]) -> Option<Name> {
     if let Some(rest) = content.strip_prefix(br#"{"group":"#) {
         let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<String>();
         return values.next()?.ok().map(Name::from);
     }
     #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
     struct Inside {
         group: Option<String>,
+        transactional_id: Option<String>,
     }
-    serde_json::from_slice::<Inside>(content).ok()?.group.map(Name::from)
+    let inside = serde_json::from_slice::<Inside>(content).ok()?;
+    inside.group.or(inside.transactional_id).map(Name::from)
 }
