@@ -46,6 +46,15 @@ pub struct Measurement {
 /// How many failures are enough: more would change no figure by much.
 const ENOUGH: u64 = 30;
 
+/// How much a verdict counts towards enough. What crashed may have hung, which takes its time.
+fn weight(verdict: Verdict) -> u64 {
+    match verdict {
+        Verdict::Kept => 0,
+        Verdict::Broke | Verdict::Stuck | Verdict::Diverged => 1,
+        Verdict::Crashed => ENOUGH / 3,
+    }
+}
+
 /// How far to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
@@ -67,7 +76,7 @@ pub fn measure(program: &Path, order: Order<'_>, until: Until) -> Measurement {
     };
     let first = order.first;
     let suite = runner::run(Order { may_start: &may_start, ..order }, &children, &mut |outcome| {
-        found.fetch_add(u64::from(outcome.verdict != Verdict::Kept), Ordering::Relaxed);
+        found.fetch_add(weight(outcome.verdict), Ordering::Relaxed);
     });
     let took = watch.elapsed();
     let failed = suite.failures.iter().map(|it| it.seed.0.wrapping_sub(first.0)).collect();

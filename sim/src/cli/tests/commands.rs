@@ -20,6 +20,8 @@ fn wrong_usage_is_64_and_says_what_would_be_right() {
         ("run --profile rude", "[possible values: "),
         ("determinism --from -1", "unexpected argument '-1'"),
         ("one --seed x", "a number, or a commit hash of 7 to 40 hexadecimal digits"),
+        ("prove --seeds 0", "0 is not in 1.."),
+        ("prove --quick --patch x", "cannot be used with"),
         ("replay", "<SEED|FILE>"),
         ("replay nowhere.scn", "nowhere.scn is neither a file nor a seed: a number, or"),
         ("replay 17 --seed 4", "--seed is for a scenario; 17 is a seed itself"),
@@ -62,7 +64,9 @@ fn a_file_that_cannot_be_read_is_74() {
 
 #[test]
 fn the_vocabulary_fits_the_screen() {
-    for command in ["promises", "milestones", "verbs", "help", "run --help", "replay --help"] {
+    for command in
+        ["promises", "milestones", "verbs", "help", "run --help", "replay --help", "prove --help"]
+    {
         let typed = typed(command, "");
         assert_eq!(typed.exit, Exit::Kept, "{command}");
         assert_eq!(typed.err, "", "{command}");
