@@ -251,9 +251,10 @@ fn a_group_hears_whether_the_transaction_is_open() {
         let (transactional_id, group) = ("id".into(), group.into());
         Request::VerifyTxn(VerifyTxnRequest { transactional_id, producer, group })
     };
-    let verified = |phase, request: &Request| match run(Some(&state(phase)), request) {
-        Verdict::Answer(Response::VerifyTxn(it)) => (it.error, it.transaction),
-        other => panic!("{other:?}"),
+    let verified = |phase, request: &Request| {
+        let verdict = run(Some(&state(phase)), request);
+        let Verdict::Answer(Response::VerifyTxn(it)) = verdict else { panic!("{verdict:?}") };
+        (it.error, it.transaction)
     };
     assert_eq!(verified(Phase::Ongoing, &verify(ME, "g")), (ErrorCode::None, 5));
     for (phase, producer, group, error) in [
@@ -279,9 +280,10 @@ fn a_group_hears_what_became_of_a_transaction() {
         let transactional_id = "id".into();
         Request::TxnOutcome(TxnOutcomeRequest { transactional_id, producer_id, transaction })
     };
-    let heard = |state: Option<&State>, request: &Request| match run(state, request) {
-        Verdict::Answer(Response::TxnOutcome(it)) => it,
-        other => panic!("{other:?}"),
+    let heard = |state: Option<&State>, request: &Request| {
+        let verdict = run(state, request);
+        let Verdict::Answer(Response::TxnOutcome(it)) = verdict else { panic!("{verdict:?}") };
+        it
     };
     for phase in ALL {
         let state = state(phase);
