@@ -19,6 +19,9 @@ pub struct Config {
     /// How long an empty group, or a transactional id without a transaction, stays in memory without
     /// requests.
     pub idle_max: Duration,
+    /// How many groups may be in memory; a request that needs one more is refused with
+    /// COORDINATOR_NOT_AVAILABLE (Kafka has no bound).
+    pub groups_max: usize,
 }
 
 /// Limits and timers of groups.
@@ -37,6 +40,14 @@ pub struct GroupConfig {
     pub newcomers_max: usize,
     /// How long a new member may wait in its first join phase (a constant in Kafka).
     pub new_member_join_timeout: Duration,
+    /// How many bytes a group id may have, else INVALID_GROUP_ID; what Kafka's wire format can say.
+    pub id_bytes_max: usize,
+    /// How many bytes a member may say about itself, all its protocols together, else
+    /// INVALID_REQUEST (Kafka: as much as fits into a request and a record).
+    pub member_bytes_max: usize,
+    /// How many bytes a leader may assign to its group, else INVALID_REQUEST (Kafka: as much as fits
+    /// into a record).
+    pub assignment_bytes_max: usize,
 }
 
 /// Limits and timers of committed offsets.
@@ -50,6 +61,13 @@ pub struct OffsetsConfig {
     pub retention_check_interval: Duration,
     /// `offsets.commit.timeout.ms`: how long a request waits for the volume.
     pub volume_timeout: Duration,
+    /// How many requests of one group may wait for the volume; one more is refused and may be
+    /// retried, with COORDINATOR_LOAD_IN_PROGRESS while the group is loaded, then with
+    /// COORDINATOR_NOT_AVAILABLE (Kafka has no bound).
+    pub waiting_max: usize,
+    /// How many partitions a group may have offsets of; a commit of one more is refused with
+    /// INVALID_COMMIT_OFFSET_SIZE (Kafka has no bound).
+    pub partitions_max: usize,
     /// How long offsets may wait for the end of their transaction before its coordinator is asked
     /// what became of it; `transaction.max.timeout.ms`, since until then it may be open.
     pub txn_orphan_after: Duration,
@@ -79,6 +97,7 @@ impl Default for Config {
             poll_interval: Duration::from_secs(1),
             staleness_max: Duration::from_secs(3),
             idle_max: Duration::from_mins(1),
+            groups_max: 1_000_000,
         }
     }
 }
@@ -92,6 +111,9 @@ impl Default for GroupConfig {
             size_max: i32::MAX.unsigned_abs() as usize,
             newcomers_max: 10_000,
             new_member_join_timeout: Duration::from_mins(5),
+            id_bytes_max: 32_767,
+            member_bytes_max: 1 << 20,
+            assignment_bytes_max: 16 << 20,
         }
     }
 }
@@ -103,6 +125,8 @@ impl Default for OffsetsConfig {
             retention: Duration::from_hours(7 * 24),
             retention_check_interval: Duration::from_mins(10),
             volume_timeout: Duration::from_secs(5),
+            waiting_max: 10_000,
+            partitions_max: 100_000,
             txn_orphan_after: Duration::from_mins(15),
         }
     }

@@ -143,6 +143,11 @@ impl Manager {
                 self.core.outbox.push((ticket, answer));
                 return;
             }
+            if self.entries.len() >= self.core.config.groups_max {
+                let refused = request.refused(ErrorCode::CoordinatorNotAvailable);
+                self.core.outbox.push((ticket, refused));
+                return;
+            }
             self.core.serials += 1;
             let entry = Entry::new(group.clone(), self.core.serials, turn.now);
             self.entries.insert(group.clone(), entry);
@@ -181,7 +186,8 @@ impl Manager {
         {
             return Some(error);
         }
-        if needs_id && group.is_empty() {
+        let is_too_long = group.as_str().len() > self.core.config.group.id_bytes_max;
+        if is_too_long || needs_id && group.is_empty() {
             return Some(ErrorCode::InvalidGroupId);
         }
         if self.core.poll.is_closing {

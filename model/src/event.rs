@@ -192,6 +192,8 @@ pub enum What {
 
     /// The broker told this client a member id, by whatever answer.
     MemberIdIssued { group: Name, client: Name, member: Name },
+    /// The leader is about to be told of which static member this is the id: what its list says.
+    InstanceListed { group: Name, reign: u64, member: Name, instance: Name },
     /// The broker emitted a success of JoinGroup. `reign` numbers the take-overs of the group,
     /// rising; a group that was removed and begins again begins a new reign. `members` is what the
     /// leader alone is told. `instance`: the static identity the client asked with, if any.

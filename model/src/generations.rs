@@ -159,6 +159,13 @@ impl Generations {
         }
     }
 
+    /// The leader's list says which static member an id stands for.
+    pub(crate) fn listed(&mut self, (group, reign): (&Name, u64), member: &Name, instance: &Name) {
+        if let Some(reign) = self.reign(group, reign) {
+            reign.names(member, instance);
+        }
+    }
+
     pub(crate) fn join_answered(&mut self, reign: u64, join: Join<'_>, ledger: &mut Ledger) {
         self.issued(join.group, join.client, join.member, ledger);
         let position = self.position;

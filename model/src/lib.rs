@@ -63,6 +63,7 @@
 //! | `memory` | bounded-memory |
 //! | `offsets` | offset-durability |
 //! | `generations` | generation-agreement, exclusive-assignment, no-zombie-commit |
+//! | `txn` | txn-isolation |
 //! | `replies` | reply-bound |
 //! | `volume` | volume-confinement |
 //! | `ending` | convergence |
@@ -70,8 +71,7 @@
 //! # What it does not see
 //!
 //! Whether a member should have been expelled, which error a refusal should carry, how many bytes a
-//! broker uses, whether a list is complete, and anything about transactions beyond who coordinates
-//! them.
+//! broker uses, whether a list is complete, and whether a transaction ends in time.
 
 mod ending;
 mod event;
@@ -87,6 +87,7 @@ mod promise;
 mod replies;
 pub mod routing;
 mod sight;
+mod txn;
 mod volume;
 
 pub use event::{Event, Health, Held, Kind, Micros, Name, Outcome, ViewId, What};

@@ -19,6 +19,7 @@ use crate::{
     promise::{Limits, Report, Violation},
     replies::Replies,
     sight::World,
+    txn::Transactions,
     volume::Volume,
 };
 
@@ -32,6 +33,7 @@ pub struct Model {
     rounds: Rounds,
     offsets: Offsets,
     generations: Generations,
+    transactions: Transactions,
     replies: Replies,
     volume: Volume,
     settled: bool,
@@ -49,6 +51,7 @@ impl Model {
             rounds: Rounds::default(),
             offsets: Offsets::default(),
             generations: Generations::default(),
+            transactions: Transactions::default(),
             replies: Replies::default(),
             volume: Volume::default(),
             settled: false,
@@ -93,8 +96,9 @@ impl Model {
             | What::TxnEndInvoked { .. }
             | What::TxnEndReturned { .. }
             | What::EffectCounted { .. }
-            | What::ProcessedAtEnd { .. } => {}
+            | What::ProcessedAtEnd { .. } => self.transaction(what),
             What::MemberIdIssued { .. }
+            | What::InstanceListed { .. }
             | What::JoinAnswered { .. }
             | What::SyncSent { .. }
             | What::SyncAnswered { .. }
@@ -187,6 +191,7 @@ impl Model {
     #[expect(clippy::wildcard_enum_match_arm, reason = "its share is named in `observe`")]
     fn client(&mut self, what: &What) {
         let Model { offsets, ledger, .. } = self;
+        self.transactions.observe(what, ledger);
         let now = ledger.now();
         match what {
             What::CommitInvoked { op, client, group, partition, write, offset } => {
@@ -214,11 +219,31 @@ impl Model {
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "its share is named in `observe`")]
+    fn transaction(&mut self, what: &What) {
+        let Model { offsets, ledger, .. } = self;
+        self.transactions.observe(what, ledger);
+        match what {
+            What::TxnBegun { txn, client, .. } => offsets.txn_begun(*txn, client),
+            What::TxnCommitInvoked { op, txn, group, partition, write, offset } => {
+                let value = (*write, *offset);
+                offsets.txn_commit_invoked(*op, *txn, (group, partition), value, ledger.now());
+            }
+            What::TxnEndInvoked { txn, commit: true } => {
+                offsets.txn_commits(*txn, ledger.now());
+            }
+            _ => {}
+        }
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "its share is named in `observe`")]
     fn group(&mut self, what: &What) {
         let Model { generations, ledger, .. } = self;
         match what {
             What::MemberIdIssued { group, client, member } => {
                 generations.issued(group, client, member, ledger);
+            }
+            What::InstanceListed { group, reign, member, instance } => {
+                generations.listed((group, *reign), member, instance);
             }
             What::JoinAnswered { reign, .. } => {
                 if let Some(join) = Join::of(what) {

@@ -4,11 +4,12 @@
 //! them. It is kept whole and judged at the end: is there one order of all operations, each at some
 //! instant between its invocation and its return, in which every fetch gives the latest write? A
 //! commit of unknown outcome may take effect at any time after it was invoked, or never; a refused
-//! one never.
+//! one never. Commits in transactions have their own entrance, in `txn`.
 //!
 //! Always: the answer is exact, or counted as undecided.
 
 mod search;
+mod txn;
 mod zones;
 
 use crate::{
@@ -26,6 +27,7 @@ pub(crate) struct Offsets {
     /// Operation to register and place in its history.
     open: BTreeMap<u64, (usize, usize)>,
     position: u64,
+    staged: txn::Staged,
 }
 
 /// One partition of one group.
@@ -116,6 +118,7 @@ impl Offsets {
 
     /// A commit or delete came back.
     pub(crate) fn returned(&mut self, id: u64, outcome: Outcome, at: Micros) {
+        self.txn_returned(id, outcome, at);
         let position = self.position;
         if let Some(op) = self.take(id) {
             op.outcome = outcome;

@@ -27,6 +27,8 @@ pub enum Promise {
     GenerationAgreement,
     /// A partition has one member.
     ExclusiveAssignment,
+    /// A transaction shows whole or not at all.
+    TxnIsolation,
     /// List and describe know their place.
     ReadFilter,
     /// Everybody gets an answer in time.
@@ -39,7 +41,7 @@ pub enum Promise {
 
 impl Promise {
     /// All of them, in the order of the documents.
-    pub const ALL: [Promise; 11] = [
+    pub const ALL: [Promise; 12] = [
         Promise::UniqueOwnership,
         Promise::StableDivisor,
         Promise::BoundedMemory,
@@ -47,6 +49,7 @@ impl Promise {
         Promise::NoZombieCommit,
         Promise::GenerationAgreement,
         Promise::ExclusiveAssignment,
+        Promise::TxnIsolation,
         Promise::ReadFilter,
         Promise::ReplyBound,
         Promise::VolumeConfinement,
@@ -64,6 +67,7 @@ impl Promise {
             Promise::NoZombieCommit => "no-zombie-commit",
             Promise::GenerationAgreement => "generation-agreement",
             Promise::ExclusiveAssignment => "exclusive-assignment",
+            Promise::TxnIsolation => "txn-isolation",
             Promise::ReadFilter => "read-filter",
             Promise::ReplyBound => "reply-bound",
             Promise::VolumeConfinement => "volume-confinement",
@@ -102,6 +106,10 @@ impl Promise {
                  two clients share a member id"
             }
             Promise::ExclusiveAssignment => "within one generation no partition has two members",
+            Promise::TxnIsolation => {
+                "offsets of a transaction are visible if and only if it committed, all of them, \
+                 exactly once"
+            }
             Promise::ReadFilter => {
                 "list and describe speak only for owned groups; over all brokers there are no \
                  duplicates and no strangers once views settle"

@@ -1,7 +1,8 @@
-//! volume-confinement: a broker changes only the files of the group it acts for.
+//! volume-confinement: a broker changes only the files of the id it acts for.
 //!
 //! The layout is `__consumer_offsets/<name>.json` for a group's offsets and
-//! `__consumer_offsets/.claims/<name>/…` for the right to publish them. An ordinary id is its own
+//! `__consumer_offsets/.claims/<name>/…` for the right to publish them; likewise below
+//! `__transaction_state` for a transactional id, and below `__producer_ids`. An ordinary id is its own
 //! name; any other has an escape that only has to be injective: one name never stands for two ids,
 //! one id never for two names. What the escape looks like is not prescribed.
 //!
@@ -11,37 +12,37 @@
 use crate::{event::Name, ledger::Ledger, promise::Promise};
 use std::collections::BTreeMap;
 
-const DIRECTORY: &str = "__consumer_offsets";
+const DIRECTORIES: [&str; 3] = ["__consumer_offsets", "__transaction_state", "__producer_ids"];
 const CLAIMS: &str = ".claims";
 /// The longest name of a file, in bytes, with and without its suffix counted.
 const LONGEST: usize = 200;
 const SUFFIX: &str = ".json";
 
-/// Which name stands for which group id.
+/// Which name stands for which id, in each directory.
 #[derive(Debug, Default)]
 pub(crate) struct Volume {
-    group_of: BTreeMap<Name, Name>,
-    name_of: BTreeMap<Name, Name>,
+    id_of: BTreeMap<(&'static str, Name), Name>,
+    name_of: BTreeMap<(&'static str, Name), Name>,
 }
 
 /// What a path is by the layout.
 enum Place<'a> {
-    /// The directories that all groups share.
+    /// The directories that all ids share.
     Shared,
-    /// The offsets of the group of that name.
-    Offsets(&'a str),
-    /// Below the claims of the group of that name.
-    Claims(&'a str),
+    /// The file of the id of that name, and its directory.
+    File(&'static str, &'a str),
+    /// Below the claims of the id of that name.
+    Claims(&'static str, &'a str),
 }
 
 impl Volume {
     /// A broker changed a path.
     pub(crate) fn changed(&mut self, path: &Name, group: Option<&Name>, ledger: &mut Ledger) {
         ledger.check(Promise::VolumeConfinement);
-        let (name, plain) = match place(path) {
+        let (directory, name, plain) = match place(path) {
             Ok(Place::Shared) => return,
-            Ok(Place::Offsets(name)) => (name, true),
-            Ok(Place::Claims(name)) => (name, false),
+            Ok(Place::File(directory, name)) => (directory, name, true),
+            Ok(Place::Claims(directory, name)) => (directory, name, false),
             Err(why) => {
                 let subject = group.unwrap_or(path);
                 return ledger.broke(Promise::VolumeConfinement, subject, || {
@@ -59,39 +60,47 @@ impl Volume {
         let Some(group) = group else { return };
         if ordinary(group) && name != &**group {
             ledger.broke(Promise::VolumeConfinement, group, || {
+                let expected = expected(directory, group, plain);
                 vec![
-                    format!("the offsets of {group} were written to {path}"),
-                    format!("an ordinary id is its own name: {}", expected(group, plain)),
+                    format!("what belongs to {group} was written to {path}"),
+                    format!("an ordinary id is its own name: {expected}"),
                 ]
             });
         }
-        self.injective(name, group, ledger);
+        self.injective(directory, name, group, ledger);
     }
 
-    /// One name, one group.
-    fn injective(&mut self, name: &str, group: &Name, ledger: &mut Ledger) {
-        match self.group_of.get(name) {
+    /// One name, one id.
+    fn injective(
+        &mut self,
+        directory: &'static str,
+        name: &str,
+        group: &Name,
+        ledger: &mut Ledger,
+    ) {
+        let by_name = (directory, Name::from(name));
+        match self.id_of.get(&by_name) {
             Some(known) if known == group => {}
             Some(known) => ledger.broke(Promise::VolumeConfinement, group, || {
                 vec![
-                    format!("the offsets of {group} were written under the name {name}"),
+                    format!("what belongs to {group} was written under the name {name}"),
                     format!("that name already stands for {known}"),
                 ]
             }),
             None => {
-                self.group_of.insert(name.into(), group.clone());
+                self.id_of.insert(by_name, group.clone());
             }
         }
-        match self.name_of.get(group) {
+        match self.name_of.get(&(directory, group.clone())) {
             Some(known) if **known == *name => {}
             Some(known) => ledger.broke(Promise::VolumeConfinement, group, || {
                 vec![
-                    format!("the offsets of {group} were written under the name {name}"),
-                    format!("before they were under the name {known}"),
+                    format!("what belongs to {group} was written under the name {name}"),
+                    format!("before it was under the name {known}"),
                 ]
             }),
             None => {
-                self.name_of.insert(group.clone(), name.into());
+                self.name_of.insert((directory, group.clone()), name.into());
             }
         }
     }
@@ -106,16 +115,17 @@ fn place(path: &str) -> Result<Place<'_>, String> {
             odd => format!("it has a part {odd}"),
         });
     }
-    if parts.next() != Some(DIRECTORY) {
-        return Err(format!("it lies outside {DIRECTORY}"));
-    }
+    let first = parts.next();
+    let Some(directory) = DIRECTORIES.into_iter().find(|it| Some(*it) == first) else {
+        return Err(format!("it lies outside {}", DIRECTORIES.join(", ")));
+    };
     match (parts.next(), parts.next()) {
         (None | Some(CLAIMS), None) => Ok(Place::Shared),
-        (Some(CLAIMS), Some(name)) => Ok(Place::Claims(name)),
+        (Some(CLAIMS), Some(name)) => Ok(Place::Claims(directory, name)),
         (Some(file), None) if file.len() > SUFFIX.len() && file.ends_with(SUFFIX) => {
-            Ok(Place::Offsets(&file[..file.len() - SUFFIX.len()]))
+            Ok(Place::File(directory, &file[..file.len() - SUFFIX.len()]))
         }
-        (_, _) => Err("it is neither an offsets file nor below .claims".to_owned()),
+        (_, _) => Err("it is neither the file of an id nor below .claims".to_owned()),
     }
 }
 
@@ -128,10 +138,10 @@ fn ordinary(group: &str) -> bool {
         && group.bytes().all(fits)
 }
 
-fn expected(group: &str, plain: bool) -> String {
+fn expected(directory: &str, group: &str, plain: bool) -> String {
     if plain {
-        format!("{DIRECTORY}/{group}{SUFFIX}")
+        format!("{directory}/{group}{SUFFIX}")
     } else {
-        format!("{DIRECTORY}/{CLAIMS}/{group}")
+        format!("{directory}/{CLAIMS}/{group}")
     }
 }

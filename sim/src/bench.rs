@@ -29,6 +29,7 @@ pub fn standard(seed: Seed) -> Plan {
         session: ms(10_000),
         rebalance: ms(20_000),
         heartbeat: ms(3000),
+        is_static: false,
         transactions: None,
     });
     Plan {
@@ -39,6 +40,7 @@ pub fn standard(seed: Seed) -> Plan {
         volume: Span { min: Duration::from_micros(200), max: ms(2) },
         drift_ppm: 200,
         stagger: ms(20),
+        group_max: None,
         topics: (0..12)
             .map(|topic| Topic { name: format!("topic-{topic}"), partitions: 6 })
             .collect(),

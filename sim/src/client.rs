@@ -2,29 +2,31 @@
 //!
 //! Each is a state machine that is told the time and what arrived, and says what to send and when to
 //! be woken. `rpc.rs` finds coordinators and keeps track of requests; `consumer.rs` is a member of a
-//! group, `committer.rs` commits without joining, `oneshot.rs` uses many groups once each, `admin.rs`
-//! looks at everything.
+//! group, `rude.rs` one that misbehaves, `committer.rs` commits without joining, `oneshot.rs` uses many
+//! groups once each, `admin.rs` looks at everything. `assignor.rs` is what members tell each other.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
-use kaas_coordinator::api::{Request, Response};
+use kaas_coordinator::api::{ErrorCode, Request, Response};
 
 use crate::{
     lens::Lens,
     net::ConnId,
     output::Output,
-    plan::{Clients, Plan},
+    plan::{Clients, Manner, Plan},
     record::Record,
     seed::{Stream, micros},
 };
 
 pub mod admin;
+pub mod assignor;
 pub mod committer;
 pub mod consumer;
 pub mod oneshot;
 pub mod rpc;
+pub mod rude;
 
-use self::{admin::Admin, committer::Committer, consumer::Consumer, oneshot::OneShot};
+use self::{admin::Admin, committer::Committer, consumer::Consumer, oneshot::OneShot, rude::Rude};
 
 /// How long a client waits for an answer that is due at once, in microseconds. Kafka's
 /// `request.timeout.ms` is 30 s; a shorter one meets more faults in a minute.
@@ -84,6 +86,7 @@ pub enum Client {
     Committer(Box<Committer>),
     OneShot(Box<OneShot>),
     Admin(Box<Admin>),
+    Rude(Box<Rude>),
 }
 
 /// What a client has to say.
@@ -158,6 +161,7 @@ impl Client {
             Self::Committer(it) => it.wake(cx),
             Self::OneShot(it) => it.wake(cx),
             Self::Admin(it) => it.wake(cx),
+            Self::Rude(it) => it.wake(cx),
         }
     }
 
@@ -168,6 +172,7 @@ impl Client {
             Self::Committer(it) => it.answered(cx, request, response),
             Self::OneShot(it) => it.answered(cx, request, response),
             Self::Admin(it) => it.answered(cx, request, response),
+            Self::Rude(it) => it.answered(cx, request, response),
         }
     }
 
@@ -178,13 +183,7 @@ impl Client {
             Self::Committer(it) => it.lost(cx, request),
             Self::OneShot(it) => it.lost(cx, request),
             Self::Admin(it) => it.lost(cx, request),
-        }
-    }
-
-    /// Its process dies, and begins anew after so many microseconds.
-    pub fn crash(&mut self, cx: &mut Cx<'_>, down: u64) {
-        if let Self::Consumer(it) = self {
-            it.crash(cx, down);
+            Self::Rude(it) => it.lost(cx, request),
         }
     }
 
@@ -202,6 +201,7 @@ impl Client {
             Self::Committer(it) => it.next_wake(),
             Self::OneShot(it) => it.next_wake(),
             Self::Admin(it) => it.next_wake(),
+            Self::Rude(it) => it.next_wake(),
         }
     }
 }
@@ -214,13 +214,12 @@ pub fn all(plan: &Plan) -> Vec<ClientSlot> {
         let number = slots.len();
         let start = stagger * (number as u64 + 1);
         match spec {
-            Clients::Group { name, topic, members, .. } => {
+            Clients::Group { name, members, .. } => {
                 for member in 0..*members {
                     let number = number + member as usize;
                     let start = start + stagger * u64::from(member);
                     let client = format!("{name}.{}", member + 1);
-                    let partitions = plan.partitions(topic);
-                    let consumer = Consumer::new(spec, &client, partitions, number, start);
+                    let consumer = consumer(plan, spec, (&client, &client), (number, start));
                     let consumer = Client::Consumer(Box::new(consumer));
                     slots.push(ClientSlot::new(plan.seed, number, &client, consumer));
                 }
@@ -245,7 +244,23 @@ pub fn all(plan: &Plan) -> Vec<ClientSlot> {
                 let it = Client::Admin(Box::new(it));
                 slots.push(ClientSlot::new(plan.seed, number, name, it));
             }
+            Clients::Rude { group, manner, every, from } => {
+                let (spec, topic) = group_of(plan, group);
+                let how = (*manner, micros(*every));
+                let it = Rude::new(how, spec, plan.partitions(topic), number, micros(*from));
+                let it = Client::Rude(Box::new(it));
+                let name = format!("{group}.{}", manner.word());
+                slots.push(ClientSlot::new(plan.seed, number, &name, it));
+            }
         }
+    }
+    for (spec, name) in static_members(plan) {
+        // Each has a place, whether it is ever used or not, so that no step moves another client.
+        let number = slots.len();
+        let client = duplicate_name(&name);
+        let it = consumer(plan, spec, (&client, &name), (number, u64::MAX)).as_duplicate();
+        let it = Client::Consumer(Box::new(it));
+        slots.push(ClientSlot::new(plan.seed, number, &client, it));
     }
     let number = slots.len();
     let examiner = Admin::new(plan.groups(), None, number, u64::MAX);
@@ -254,14 +269,66 @@ pub fn all(plan: &Plan) -> Vec<ClientSlot> {
     slots
 }
 
-/// The bytes of an assignment or subscription of the simulated consumers: names, a line each.
-pub fn encode_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Arc<[u8]> {
-    let names: Vec<&str> = names.into_iter().collect();
-    names.join("\n").into_bytes().into()
+/// A process of a member of the group `spec`, by its own name and the member's.
+fn consumer(
+    plan: &Plan,
+    spec: &Clients,
+    (client, member): (&str, &str),
+    (number, start): (usize, u64),
+) -> Consumer {
+    let Clients::Group { name: group, topic, is_static, .. } = spec else {
+        unreachable!("only groups have consumers")
+    };
+    Consumer::new(spec, client, plan.partitions(topic), number, start)
+        .with_instance(is_static.then_some(member))
+        .with_excuses(excuses(plan, group, *is_static))
 }
 
-/// The names in such bytes.
-pub fn decode_names(bytes: &[u8]) -> Vec<&str> {
-    let text = std::str::from_utf8(bytes).expect("only simulated consumers write assignments");
-    text.split('\n').filter(|name| !name.is_empty()).collect()
+/// Which errors end the process of a member though nobody but other clients is to blame.
+fn excuses(plan: &Plan, group: &str, is_static: bool) -> Vec<ErrorCode> {
+    let somebody_disagrees = plan.clients.iter().any(|it| {
+        matches!(it, Clients::Rude { group: it, manner: Manner::Disagrees, .. } if it == group)
+    });
+    let errors = [
+        // Besides a duplicate, an old JoinGroup of its own that arrives late can fence it.
+        (is_static, ErrorCode::FencedInstanceId),
+        (somebody_disagrees, ErrorCode::InconsistentGroupProtocol),
+        (plan.group_max.is_some(), ErrorCode::GroupMaxSizeReached),
+    ];
+    errors.into_iter().filter(|(is_one, _)| *is_one).map(|(_, error)| error).collect()
+}
+
+/// A group with members, and its topic.
+fn group_of<'a>(plan: &'a Plan, group: &str) -> (&'a Clients, &'a str) {
+    let found = plan.clients.iter().find_map(|it| match it {
+        Clients::Group { name, topic, .. } if name == group => Some((it, topic.as_str())),
+        Clients::Group { .. }
+        | Clients::Committer { .. }
+        | Clients::Reader { .. }
+        | Clients::OneShot { .. }
+        | Clients::Admin { .. }
+        | Clients::Rude { .. } => None,
+    });
+    found.expect("a plan names groups that it has")
+}
+
+/// The static members of all groups, by group and by name.
+fn static_members(plan: &Plan) -> impl Iterator<Item = (&Clients, String)> {
+    plan.clients.iter().flat_map(|it| {
+        let (name, members) = match it {
+            Clients::Group { name, members, is_static: true, .. } => (name.as_str(), *members),
+            Clients::Group { .. }
+            | Clients::Committer { .. }
+            | Clients::Reader { .. }
+            | Clients::OneShot { .. }
+            | Clients::Admin { .. }
+            | Clients::Rude { .. } => ("", 0),
+        };
+        (1..=members).map(move |member| (it, format!("{name}.{member}")))
+    })
+}
+
+/// What the second process of a member is called.
+pub fn duplicate_name(member: &str) -> String {
+    format!("{member}*")
 }

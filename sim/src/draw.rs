@@ -2,7 +2,7 @@
 //!
 //! Which kinds of fault exist at all is drawn first (a swarm): some runs have none, some one kind
 //! only, few have all, so that every pair of kinds meets without the others. Every draw comes from a
-//! stream of its own purpose; `faults.rs` draws the single faults.
+//! stream of its own purpose; `faults.rs` draws the single faults, `rude.rs` who is static or rude.
 
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use crate::{
 };
 
 mod faults;
+mod rude;
 
 /// The profiles that plans can be drawn with: name and what it is for. The first is the default.
 pub const PROFILES: &[(&str, &str)] = &[
@@ -38,14 +39,17 @@ pub fn draw(seed: Seed, profile: &str) -> Option<Plan> {
         volume: span(&mut stream, 100, 10_000),
         drift_ppm: small(&mut stream, 500),
         stagger: millis(stream.between(1, 200)),
+        group_max: None,
         topics: Vec::new(),
         clients: Vec::new(),
         steps: Vec::new(),
     };
     draw_clients(&mut plan, &mut Stream::new(seed.0, "clients", 0));
+    rude::draw_static(&mut plan);
     draw_transactions(&mut plan, &mut Stream::new(seed.0, "transactions", 0));
     let lasts = Stream::new(seed.0, "length", 0).between(20, 60) * 1000;
     if profile != "quiet" {
+        rude::draw_rude(&mut plan);
         plan.steps = faults::draw(&plan, lasts, profile == "storm");
     }
     plan.steps.push(Step { at: None, action: Action::Wait { duration: millis(lasts) } });
@@ -94,6 +98,7 @@ fn draw_clients(plan: &mut Plan, stream: &mut Stream) {
             session: millis(session),
             rebalance: millis(stream.between(5000, 15_000)),
             heartbeat: millis(session / 3),
+            is_static: false,
             transactions: None,
         });
     }
@@ -129,7 +134,10 @@ fn draw_clients(plan: &mut Plan, stream: &mut Stream) {
     let mut seen = std::collections::BTreeSet::new();
     plan.clients.retain(|clients| match clients {
         Clients::Group { name, .. } | Clients::Committer { name, .. } => seen.insert(name.clone()),
-        Clients::Reader { .. } | Clients::OneShot { .. } | Clients::Admin { .. } => true,
+        Clients::Reader { .. }
+        | Clients::OneShot { .. }
+        | Clients::Admin { .. }
+        | Clients::Rude { .. } => true,
     });
 }
 

@@ -63,6 +63,8 @@ pub struct Lens {
     /// Brokers that have not applied a view in this life.
     booting: BTreeSet<Name>,
     rotten: BTreeSet<String>,
+    /// What each static member of each group was told last.
+    statics: BTreeMap<(Name, Name), Static>,
     /// How many transactions there were, and which one each client is in.
     txns: u64,
     open_txns: BTreeMap<Name, u64>,
@@ -71,6 +73,9 @@ pub struct Lens {
     /// What the examiner read last.
     examined: BTreeMap<(Name, TopicPartition), i64>,
 }
+
+/// The reign, the generation and the member id that a static member was told.
+type Static = (u64, i32, Name);
 
 impl Lens {
     /// Nothing has been seen yet.
@@ -98,6 +103,7 @@ impl Lens {
             volume_timeout: micros(volume_timeout) + SLACK,
             booting: BTreeSet::new(),
             rotten: BTreeSet::new(),
+            statics: BTreeMap::new(),
             txns: 0,
             open_txns: BTreeMap::new(),
             processed: BTreeMap::new(),
@@ -335,6 +341,9 @@ impl Lens {
                     local: Micros(local),
                 });
             }
+            Note::Loaded { group, .. } => {
+                self.reigns.taken_over(broker, &file_name::encode(group.as_str()));
+            }
             Note::State { group, state: "Dead", .. } => {
                 self.reigns.over(broker, &file_name::encode(group.as_str()));
             }
@@ -516,6 +525,7 @@ fn outcome_of(error: ErrorCode) -> Outcome {
         ErrorCode::None => Outcome::Ok,
         ErrorCode::IllegalGeneration
         | ErrorCode::UnknownMemberId
+        | ErrorCode::FencedInstanceId
         | ErrorCode::RebalanceInProgress
         | ErrorCode::InvalidGroupId
         | ErrorCode::NonEmptyGroup
@@ -530,15 +540,19 @@ fn outcome_of(error: ErrorCode) -> Outcome {
     }
 }
 
-/// The id inside an offset file. It is the first thing there, so the rest need not be read.
+/// The id inside a file. In that of a group it is the first thing there, so the rest need not be
+/// read.
 fn group_inside(content: &[u8]) -> Option<Name> {
     if let Some(rest) = content.strip_prefix(br#"{"group":"#) {
         let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<String>();
         return values.next()?.ok().map(Name::from);
     }
     #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
     struct Inside {
         group: Option<String>,
+        transactional_id: Option<String>,
     }
-    serde_json::from_slice::<Inside>(content).ok()?.group.map(Name::from)
+    let inside = serde_json::from_slice::<Inside>(content).ok()?;
+    inside.group.or(inside.transactional_id).map(Name::from)
 }

@@ -123,6 +123,20 @@ milestones! {
     ConnectionReset "connection-reset" "a client saw its connection reset",
     ClientGoneWhileWaiting "client-gone-while-waiting" "a client hung up while the broker owed it an answer",
     ClientFroze "client-froze" "a client stood still and woke up later",
+    StaticMemberReplaced "static-member-replaced" "a static member came back under another id and its generation went on",
+    StaticLeaderSkipped "static-leader-skipped" "a static leader came back and was told to leave the assignment as it is",
+    AnsweredFencedInstance "answered-fenced-instance" "a request was answered FENCED_INSTANCE_ID",
+    AnsweredInconsistent "answered-inconsistent-protocol" "a join was answered INCONSISTENT_GROUP_PROTOCOL",
+    AnsweredGroupFull "answered-group-full" "a join was answered GROUP_MAX_SIZE_REACHED",
+    AnsweredInvalidSession "answered-invalid-session" "a join was answered INVALID_SESSION_TIMEOUT",
+    ParkedJoinSuperseded "parked-join-superseded" "a member joined again while it waited, and the first join was answered",
+    ParkedJoinAbandoned "parked-join-abandoned" "a member hung up while it waited for the answer to its join",
+    LeftWhileParked "left-while-parked" "a member left while it waited for the answer to its join",
+    MemberIdWasted "member-id-wasted" "a client took a member id and did not come back with it",
+    UnsyncedRemoved "unsynced-removed" "a member that never synced was told that it is none any more",
+    StragglerRemoved "straggler-removed" "a member that did not rejoin was told that it is none any more",
+    LateCommitRefused "late-commit-refused" "a member woke up late and its commit was refused",
+    SubscriptionChanged "subscription-changed" "a member changed its subscription in mid-rebalance and got a new generation",
 }
 
 #[cfg(test)]

@@ -5,7 +5,12 @@
 //! happens while it runs comes from named streams of its seed, so one step more or less moves no
 //! draw of another.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
+
+mod lookups;
+mod manner;
+
+pub use self::manner::Manner;
 
 /// A whole run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +29,8 @@ pub struct Plan {
     pub drift_ppm: u32,
     /// When the first clients start and how far apart they are.
     pub stagger: Duration,
+    /// How many members a group may have; any number if `None`.
+    pub group_max: Option<u32>,
     /// The topics.
     pub topics: Vec<Topic>,
     /// Who uses the cluster.
@@ -76,8 +83,21 @@ pub enum Clients {
         rebalance: Duration,
         /// How often each heartbeats.
         heartbeat: Duration,
+        /// Whether they are static: each has an instance id, its name.
+        is_static: bool,
         /// The timeout of their transactions, if they process what they consume in those.
         transactions: Option<Duration>,
+    },
+    /// One more member of a group, which does not do what a member should; until the faults end.
+    Rude {
+        /// The group, one with members.
+        group: String,
+        /// What it does.
+        manner: Manner,
+        /// How long it waits before it does it again.
+        every: Duration,
+        /// When it begins.
+        from: Duration,
     },
     /// One client that commits and reads without joining.
     Committer {
@@ -311,6 +331,15 @@ pub enum Action {
         client: String,
         /// How long it is away.
         down: Duration,
+        /// Whether it still knows its member id.
+        keeps_id: bool,
+    },
+    /// A second process runs under the instance id of a static member.
+    Duplicate {
+        /// Of which, `group.n`.
+        client: String,
+        /// How long.
+        duration: Duration,
     },
     /// An offset file becomes unreadable by bit rot, until the end of the run.
     Rot {
@@ -393,62 +422,6 @@ pub enum Operation {
     List,
     /// Asking whether something exists.
     Exists,
-}
-
-impl Plan {
-    /// Whether nothing that happens may depend on the seed: a scenario, whose trace is a snapshot.
-    pub fn is_fixed(&self) -> bool {
-        let is_fixed = |span: Span| span.min == span.max;
-        is_fixed(self.network) && is_fixed(self.volume) && self.drift_ppm == 0
-    }
-
-    /// The partitions of a topic, `topic/n`.
-    pub fn partitions(&self, topic: &str) -> Arc<[String]> {
-        let count = self.topics.iter().find(|it| it.name == topic).map_or(0, |it| it.partitions);
-        (0..count).map(|partition| format!("{topic}/{partition}")).collect()
-    }
-
-    /// The groups that are there for the whole run: those of consumers and committers.
-    pub fn groups(&self) -> Arc<[String]> {
-        let names = self.clients.iter().filter_map(|clients| match clients {
-            Clients::Group { name, .. } | Clients::Committer { name, .. } => Some(name.clone()),
-            Clients::Reader { .. } | Clients::OneShot { .. } | Clients::Admin { .. } => None,
-        });
-        names.collect()
-    }
-
-    /// The longest rebalance timeout of any consumer.
-    pub fn longest_rebalance(&self) -> Duration {
-        self.longest(|_, rebalance| rebalance)
-    }
-
-    /// The longest session timeout of any consumer.
-    pub fn longest_session(&self) -> Duration {
-        self.longest(|session, _| session)
-    }
-
-    /// The longest timeout of any transaction; `None` if nobody uses any.
-    pub fn longest_transaction(&self) -> Option<Duration> {
-        let timeouts = self.clients.iter().filter_map(|it| match it {
-            Clients::Group { transactions, .. } => *transactions,
-            Clients::Committer { .. }
-            | Clients::Reader { .. }
-            | Clients::OneShot { .. }
-            | Clients::Admin { .. } => None,
-        });
-        timeouts.max()
-    }
-
-    fn longest(&self, pick: impl Fn(Duration, Duration) -> Duration) -> Duration {
-        let timeouts = self.clients.iter().filter_map(|it| match it {
-            Clients::Group { session, rebalance, .. } => Some(pick(*session, *rebalance)),
-            Clients::Committer { .. }
-            | Clients::Reader { .. }
-            | Clients::OneShot { .. }
-            | Clients::Admin { .. } => None,
-        });
-        timeouts.max().unwrap_or(Duration::ZERO)
-    }
 }
 
 impl Action {

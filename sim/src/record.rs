@@ -158,13 +158,15 @@ impl Record {
             ErrorCode::RebalanceInProgress => Milestone::AnsweredRebalance,
             ErrorCode::MemberIdRequired => Milestone::AnsweredMemberIdRequired,
             ErrorCode::UnstableOffsetCommit => Milestone::AnsweredUnstable,
+            ErrorCode::FencedInstanceId => Milestone::AnsweredFencedInstance,
+            ErrorCode::InconsistentGroupProtocol => Milestone::AnsweredInconsistent,
+            ErrorCode::GroupMaxSizeReached => Milestone::AnsweredGroupFull,
+            ErrorCode::InvalidSessionTimeout => Milestone::AnsweredInvalidSession,
             ErrorCode::None
             | ErrorCode::UnknownServerError
             | ErrorCode::UnknownTopicOrPartition
             | ErrorCode::OffsetMetadataTooLarge
-            | ErrorCode::InconsistentGroupProtocol
             | ErrorCode::InvalidGroupId
-            | ErrorCode::InvalidSessionTimeout
             | ErrorCode::InvalidCommitOffsetSize
             | ErrorCode::InvalidRequest
             | ErrorCode::InvalidProducerEpoch
@@ -174,8 +176,6 @@ impl Record {
             | ErrorCode::ConcurrentTransactions
             | ErrorCode::NonEmptyGroup
             | ErrorCode::GroupIdNotFound
-            | ErrorCode::GroupMaxSizeReached
-            | ErrorCode::FencedInstanceId
             | ErrorCode::GroupSubscribedToTopic
             | ErrorCode::ProducerFenced => return,
         };

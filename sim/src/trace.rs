@@ -19,7 +19,7 @@ use kaas_coordinator::{
     note::Note,
 };
 
-use crate::plan::{Plan, Step};
+use crate::plan::{Clients, Plan, Step};
 
 mod render;
 mod words;
@@ -28,6 +28,11 @@ pub use self::words::positions;
 
 /// The counters of a group, in the order of the table's columns.
 const COLUMNS: [&str; 5] = ["moves", "joins", "commits", "acked", "refused"];
+
+/// How many groups that are used once are told of one by one.
+const ONE_SHOTS_MAX: u32 = 60;
+/// The row of those that are counted together.
+const TOGETHER: &str = "used once";
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -39,6 +44,8 @@ pub struct Trace {
     begun: BTreeMap<String, (usize, usize)>,
     /// By client, what it was told of last when all is well.
     well: BTreeMap<String, Vec<(Discriminant<Response>, String)>>,
+    /// The groups that are told of, if others are too many for that.
+    known: Option<Arc<[String]>>,
 }
 
 #[derive(Debug)]
@@ -75,6 +82,12 @@ enum Kind {
 impl Trace {
     /// The trace of a plan that has not begun.
     pub fn new(plan: Arc<Plan>) -> Self {
+        let one_shots = plan.clients.iter().filter_map(|it| match it {
+            Clients::OneShot { count, .. } => Some(*count),
+            _ => None,
+        });
+        let is_crowd = one_shots.sum::<u32>() > ONE_SHOTS_MAX;
+        let known = is_crowd.then(|| plan.groups());
         let start = Section { step: None, began: 0, lines: Vec::new(), took: None };
         Self {
             plan,
@@ -82,6 +95,7 @@ impl Trace {
             counts: BTreeMap::new(),
             begun: BTreeMap::new(),
             well: BTreeMap::new(),
+            known,
         }
     }
 
@@ -125,7 +139,16 @@ impl Trace {
 
     /// Something routine happened.
     pub fn count(&mut self, group: &str, column: &'static str) {
-        *self.counts.entry(group.to_owned()).or_default().entry(column).or_default() += 1;
+        let row = self.row(group).to_owned();
+        *self.counts.entry(row).or_default().entry(column).or_default() += 1;
+    }
+
+    /// Where a group is counted.
+    fn row<'a>(&self, group: &'a str) -> &'a str {
+        match self.known.as_ref().is_some_and(|it| !it.iter().any(|it| it == group)) {
+            true => TOGETHER,
+            false => group,
+        }
     }
 
     /// A broker answered a client.
@@ -174,6 +197,14 @@ impl Trace {
     pub fn noted(&mut self, now: u64, broker: &str, note: &Note) {
         let Some((group, what)) = words::of(note) else { return };
         let Some(group) = group else { return self.tell(now, broker, what) };
+        if self.row(group.as_str()) == TOGETHER
+            && matches!(note, Note::Loaded { .. } | Note::Idle { .. } | Note::State { .. })
+        {
+            if let Note::Loaded { .. } = note {
+                self.count(group.as_str(), "moves");
+            }
+            return;
+        }
         let who = format!("{group}@{broker}");
         let mut kind = Kind::Event;
         match note {

@@ -15,6 +15,7 @@
 //! | `control.rs` | the controller, its file, and what goes wrong with both |
 //! | `script.rs` | the plan's steps, one after the other |
 //! | `faults.rs` | what each step begins and ends |
+//! | `processes.rs` | what steps do to single clients |
 //! | `settle.rs` | after the last step: heal, settle, look at everything once more |
 
 use std::sync::Arc;
@@ -43,6 +44,7 @@ mod brokers;
 mod control;
 mod faults;
 mod peers;
+mod processes;
 mod queue;
 mod script;
 mod settle;

@@ -17,13 +17,20 @@ use crate::{
 /// Why a JoinGroup to a group that does not exist must not create it; `None` if it may. A client
 /// that already has a member id never creates a group.
 pub fn refusal_if_absent(request: &JoinRequest, config: &GroupConfig) -> Option<ErrorCode> {
-    refusal_of_timeouts(request, config)
+    refusal_of_bounds(request, config)
         .or_else(|| (!request.member_id.is_empty()).then_some(ErrorCode::UnknownMemberId))
 }
 
-fn refusal_of_timeouts(request: &JoinRequest, config: &GroupConfig) -> Option<ErrorCode> {
+fn refusal_of_bounds(request: &JoinRequest, config: &GroupConfig) -> Option<ErrorCode> {
     let bounds = config.session_timeout_min..=config.session_timeout_max;
-    (!bounds.contains(&request.session_timeout)).then_some(ErrorCode::InvalidSessionTimeout)
+    if !bounds.contains(&request.session_timeout) {
+        return Some(ErrorCode::InvalidSessionTimeout);
+    }
+    let protocols = request.protocols.iter().map(|it| it.name.len() + it.metadata.len());
+    let instance = request.instance.as_ref().map_or(0, |it| it.as_str().len());
+    let names = request.client_id.len() + request.protocol_type.len() + instance;
+    (protocols.sum::<usize>() + names > config.member_bytes_max)
+        .then_some(ErrorCode::InvalidRequest)
 }
 
 /// A refused JoinGroup: the error, and the member id in the answer.
@@ -32,7 +39,7 @@ type Refusal = (ErrorCode, MemberId);
 impl Group {
     /// JoinGroup. Answered exactly once with this ticket, now or later.
     pub fn join(&mut self, cx: &mut Context<'_>, request: &JoinRequest, ticket: Ticket) {
-        if let Some(error) = refusal_of_timeouts(request, cx.config) {
+        if let Some(error) = refusal_of_bounds(request, cx.config) {
             let response = JoinResponse::refused(error, request.member_id.clone());
             return cx.replies.push(Reply::Join(ticket, response));
         }

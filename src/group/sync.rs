@@ -26,6 +26,10 @@ impl Group {
         ticket: Ticket,
     ) -> Result<(), ErrorCode> {
         let seat = self.check_sync(request)?;
+        let assigned = request.assignments.iter().map(|(id, it)| id.as_str().len() + it.len());
+        if assigned.sum::<usize>() > cx.config.assignment_bytes_max {
+            return Err(ErrorCode::InvalidRequest);
+        }
         match self.state {
             State::Empty => return Err(ErrorCode::UnknownMemberId),
             State::PreparingRebalance => return Err(ErrorCode::RebalanceInProgress),

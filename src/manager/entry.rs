@@ -216,6 +216,11 @@ impl Entry {
             core.answer(turn.now, &self.id, ticket, answer);
             return;
         }
+        if self.waiting.len() >= core.config.offsets.waiting_max {
+            let answer = request.refused(ErrorCode::CoordinatorLoadInProgress);
+            core.answer(turn.now, &self.id, ticket, answer);
+            return;
+        }
         core.be_patient(turn.now, ticket, Some(&self.id));
         self.waiting.push_back((ticket, request));
         self.load(core);

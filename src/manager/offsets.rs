@@ -55,7 +55,7 @@ impl Entry {
             core.answer(turn.now, &self.id, ticket, refuse(error));
             return;
         }
-        let (offsets, verdicts) = core.fitting(&request.offsets);
+        let (offsets, verdicts) = self.fitting(core, &request.offsets);
         let answer = Response::OffsetCommit(verdicts);
         if offsets.is_empty() {
             core.answer(turn.now, &self.id, ticket, answer);
@@ -65,6 +65,43 @@ impl Entry {
         let what = Change::Commit { offsets, now_ms: turn.unix_ms, expires_ms };
         let (ticket, answer, by) = (Some(ticket), Some(answer), Some(by));
         self.enqueue(core, turn, Queued { ticket, what, answer, by });
+    }
+
+    /// What of a commit is within bounds, and a verdict on each part of it.
+    pub(super) fn fitting(
+        &self,
+        core: &Core,
+        offsets: &[CommitOffset],
+    ) -> (Vec<CommitOffset>, Vec<(TopicPartition, ErrorCode)>) {
+        let limits = &core.config.offsets;
+        let newest = match (&self.writing, &self.store) {
+            (Some(writing), _) => Some(&writing.next),
+            (None, Store::Ready { file, .. }) => Some(file),
+            (
+                None,
+                Store::Unloaded { .. }
+                | Store::Loading { .. }
+                | Store::Unreadable { .. }
+                | Store::Gone,
+            ) => None,
+        };
+        let mut room =
+            limits.partitions_max.saturating_sub(newest.map_or(0, |it| it.offsets.len()));
+        let mut fitting = Vec::with_capacity(offsets.len());
+        let mut verdict = |commit: &CommitOffset| {
+            let is_new = newest.is_none_or(|it| !it.offsets.contains_key(&commit.partition));
+            if commit.metadata.encode_utf16().count() > limits.metadata_max {
+                return ErrorCode::OffsetMetadataTooLarge;
+            }
+            if is_new && room == 0 {
+                return ErrorCode::InvalidCommitOffsetSize;
+            }
+            room -= usize::from(is_new);
+            fitting.push(commit.clone());
+            ErrorCode::None
+        };
+        let verdicts = offsets.iter().map(|it| (it.partition.clone(), verdict(it))).collect();
+        (fitting, verdicts)
     }
 
     /// OffsetDelete (KIP-496): offsets of topics that nobody in the group consumes.
@@ -134,6 +171,10 @@ impl Entry {
     }
 
     fn enqueue(&mut self, core: &mut Core, turn: &Turn<'_>, change: Queued) {
+        if self.queue.len() >= core.config.offsets.waiting_max {
+            change.answer(core, turn, &self.id, Err(ErrorCode::CoordinatorNotAvailable));
+            return;
+        }
         if let Some(ticket) = change.ticket {
             core.be_patient(turn.now, ticket, Some(&self.id));
         }
@@ -149,6 +190,11 @@ impl Entry {
         ticket: Ticket,
         request: OffsetFetchRequest,
     ) {
+        if self.reads.len() >= core.config.offsets.waiting_max {
+            let refused = OffsetFetchResponse::refused(ErrorCode::CoordinatorNotAvailable);
+            core.answer(turn.now, &self.id, ticket, Response::OffsetFetch(refused));
+            return;
+        }
         core.be_patient(turn.now, ticket, Some(&self.id));
         self.reads.push((ticket, Read::Fetch(request)));
         self.check_next(core);
@@ -301,26 +347,5 @@ impl Entry {
         let what = Change::Expire(overdue);
         self.queue.push_back(Queued { ticket: None, what, answer: None, by: None });
         self.write_next(core, turn);
-    }
-}
-
-impl Core {
-    /// The offsets whose metadata is not too long, and the verdict on each.
-    pub(super) fn fitting(
-        &self,
-        offsets: &[CommitOffset],
-    ) -> (Vec<CommitOffset>, Vec<(TopicPartition, ErrorCode)>) {
-        let mut fitting = Vec::with_capacity(offsets.len());
-        let mut verdicts = Vec::with_capacity(offsets.len());
-        for it in offsets {
-            // Kafka counts UTF-16 units.
-            let fits = it.metadata.encode_utf16().count() <= self.config.offsets.metadata_max;
-            let verdict = if fits { ErrorCode::None } else { ErrorCode::OffsetMetadataTooLarge };
-            verdicts.push((it.partition.clone(), verdict));
-            if fits {
-                fitting.push(it.clone());
-            }
-        }
-        (fitting, verdicts)
     }
 }

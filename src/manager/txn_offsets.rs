@@ -111,7 +111,7 @@ impl Entry {
             core.answer(turn.now, &self.id, ticket, refused(&request, error));
             return;
         }
-        let (offsets, verdicts) = core.fitting(&request.offsets);
+        let (offsets, verdicts) = self.fitting(core, &request.offsets);
         let answer = Response::TxnOffsetCommit(verdicts);
         if offsets.is_empty() {
             core.answer(turn.now, &self.id, ticket, answer);

@@ -134,7 +134,9 @@ impl Manager {
     /// These groups are on the volume and have outlived their retention, it seems: takes over those
     /// that are not in memory, which decides.
     pub(super) fn overdue(&mut self, turn: &Turn<'_>, groups: Vec<GroupId>) {
-        for group in groups {
+        // Those for which there is no room are found again in the next round.
+        let room = self.core.config.groups_max.saturating_sub(self.entries.len());
+        for group in groups.into_iter().take(room) {
             if self.entries.contains_key(&group) || !self.core.coordinator.serves(turn.now, &group)
             {
                 continue;

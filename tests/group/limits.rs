@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kaas_coordinator::{
-    api::{ErrorCode, JoinRequest},
+    api::{ErrorCode, JoinRequest, Protocol, SyncRequest},
     group::refusal_if_absent,
 };
 
@@ -109,4 +109,43 @@ fn a_pending_id_that_finds_the_group_full_is_forgotten() {
     assert_eq!(rig.joined(refused).error, ErrorCode::GroupMaxSizeReached);
     assert_eq!(rig.group.pending_members(), 0);
     assert_eq!(rig.joined(parked).generation, 2, "and does so no longer");
+}
+
+#[test]
+fn a_member_says_so_much_about_itself() {
+    let mut rig = Rig::new();
+    rig.config.member_bytes_max = 100;
+    let with = |bytes: usize| JoinRequest {
+        protocols: vec![Protocol { name: "range".into(), metadata: vec![0; bytes].into() }],
+        ..first_join("a")
+    };
+    let names = "range".len() + "consumer".len() + first_join("a").client_id.len();
+    assert_eq!(refusal_if_absent(&with(100 - names), &rig.config), None);
+    let refused = Some(ErrorCode::InvalidRequest);
+    assert_eq!(refusal_if_absent(&with(101 - names), &rig.config), refused);
+
+    let members = rig.stable_group_of(&["a"]);
+    let more = JoinRequest { protocols: with(100).protocols, ..rejoin(&members[0]) };
+    let ticket = rig.join(&more);
+    assert_eq!(rig.joined(ticket).error, ErrorCode::InvalidRequest);
+    assert_eq!(rig.state(), "Stable");
+}
+
+#[test]
+fn a_leader_assigns_so_much() {
+    let mut rig = Rig::new();
+    rig.config.assignment_bytes_max = 100;
+    let leader = rig.generation_of(&["a"]).remove(0);
+    let assign = |bytes: usize| {
+        let assignment: std::sync::Arc<[u8]> = vec![0; bytes].into();
+        vec![(leader.clone(), assignment)]
+    };
+    let request = SyncRequest { assignments: assign(100), ..rig.sync_of(&leader) };
+    let too_much = rig.sync(&request);
+    assert_eq!(rig.synced(too_much).error, ErrorCode::InvalidRequest);
+    assert_eq!(rig.state(), "CompletingRebalance", "it may try again");
+    let fits = 100 - leader.as_str().len();
+    let request = SyncRequest { assignments: assign(fits), ..rig.sync_of(&leader) };
+    let ticket = rig.sync(&request);
+    assert_eq!(rig.synced(ticket).error, ErrorCode::None);
 }

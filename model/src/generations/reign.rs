@@ -141,6 +141,12 @@ impl Reign {
         }
     }
 
+    /// The id is that of a static member. It may have been replaced before anybody was told that it
+    /// is its own, and the leader's assignment goes to whoever has its place.
+    pub(super) fn names(&mut self, member: &Name, instance: &Name) {
+        self.instance_of.entry(member.clone()).or_insert_with(|| instance.clone());
+    }
+
     /// Who the member is, whatever its id.
     fn identity<'a>(&'a self, member: &'a Name) -> &'a Name {
         self.instance_of.get(member).unwrap_or(member)

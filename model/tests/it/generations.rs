@@ -276,3 +276,27 @@ fn a_partition_moves_with_the_generation() {
     gets(&mut story, 2, "m2", "p0");
     story.keeps(ExclusiveAssignment);
 }
+
+/// Generation 1 of `m1` (who leads) and a static member whose process died before it was told its
+/// id `m2`; another process of it has joined as `m3`. `instance` is what the leader's list says of `m2`.
+fn replaced_unseen(instance: &str) -> Story {
+    let mut story = Story::new();
+    story.at(1000);
+    let (member, instance) = (name("m2"), name(instance));
+    story.see(What::InstanceListed { group: name("g"), reign: 1, member, instance });
+    joins(&mut story, (1, 1), "c1:m1", "m1", "m1 m2");
+    assigns(&mut story, 1, "m1", "m1=p0 m2=p1");
+    joins(&mut story, (1, 1), "c2:m3:i2", "m1", "");
+    gets(&mut story, 1, "m3", "p1");
+    story
+}
+
+#[test]
+fn who_takes_the_place_of_a_listed_static_member_gets_what_was_meant_for_it() {
+    replaced_unseen("i2").keeps(GenerationAgreement);
+}
+
+#[test]
+fn who_takes_the_place_of_another_static_member_gets_nothing_of_it() {
+    assert_eq!(replaced_unseen("i7").breaks(), [GenerationAgreement]);
+}

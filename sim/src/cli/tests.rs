@@ -98,6 +98,7 @@ fn plan(seed: Seed) -> Plan {
         volume: Span::fixed(Duration::from_millis(1)),
         drift_ppm: 0,
         stagger: Duration::from_millis(1),
+        group_max: None,
         topics: Vec::new(),
         clients: Vec::new(),
         steps: Vec::new(),

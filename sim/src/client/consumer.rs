@@ -1,8 +1,8 @@
-//! A dynamic member of a group; reacts to every error as Kafka's Java client does.
+//! A member of a group, dynamic or static; reacts to every error as Kafka's Java client does.
 //!
 //! It joins, syncs, fetches the committed offsets of its partitions, then commits progress and
 //! heartbeats, until something tells it to rejoin. Every commit is one that can be told from all
-//! others: its metadata names it.
+//! others: its metadata names it. Its process may die and be replaced (`process.rs`).
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -17,14 +17,18 @@ use kaas_coordinator::{
         LeaveRequest, OffsetCommitRequest, OffsetFetchRequest, Protocol, Request, Response,
         SyncRequest,
     },
-    ids::{GroupId, MemberId, TopicPartition},
+    ids::{GroupId, InstanceId, MemberId, TopicPartition},
 };
 
+mod process;
 mod reactions;
 mod transactions;
 
+pub use process::RESTART;
+
 use super::{
-    BACKOFF, Cx, REQUEST_TIMEOUT, encode_names,
+    BACKOFF, Cx, REQUEST_TIMEOUT,
+    assignor::{assign, subscription},
     rpc::{Answered, Rpc},
 };
 use crate::{plan::Clients, seed::micros};
@@ -41,8 +45,18 @@ pub struct Consumer {
     settings: Settings,
     rpc: Rpc<Call>,
     phase: Phase,
+    /// Set if it is static.
+    instance: Option<InstanceId>,
+    /// Which errors that end its process are another's fault: then a supervisor starts it again.
+    excused: Vec<ErrorCode>,
+    /// Whether it is a second process of a static member.
+    is_duplicate: bool,
+    /// Whether it was told that another has its instance id.
+    is_fenced: bool,
     member_id: MemberId,
     generation: i32,
+    /// The member id of the last heartbeat.
+    beats_as: MemberId,
     /// What it owns and how far it has come.
     owned: Vec<(TopicPartition, i64)>,
     /// When it joins again; `u64::MAX` if it is not about to.
@@ -50,6 +64,8 @@ pub struct Consumer {
     heartbeat_at: u64,
     commit_at: u64,
     fetch_at: u64,
+    /// When its supervisor starts it again.
+    restart_at: u64,
     /// Set if it commits in transactions.
     transactions: Option<Transactions>,
 }
@@ -89,12 +105,14 @@ pub enum Phase {
     Consuming,
     /// Met an error that ends an application.
     Failed(ErrorCode),
+    /// There is no process.
+    Down,
     /// Has left for good.
     Gone,
 }
 
 impl Consumer {
-    /// A consumer of the group `spec`, client `number`, which starts at `start`.
+    /// A dynamic consumer of the group `spec`, client `number`, which starts at `start`.
     pub fn new(
         spec: &Clients,
         client: &str,
@@ -132,13 +150,19 @@ impl Consumer {
             settings,
             rpc,
             phase: Phase::Out,
+            instance: None,
+            excused: Vec::new(),
+            is_duplicate: false,
+            is_fenced: false,
             member_id: "".into(),
             generation: -1,
+            beats_as: "".into(),
             owned: Vec::new(),
             join_at: start,
             heartbeat_at: u64::MAX,
             commit_at: u64::MAX,
             fetch_at: u64::MAX,
+            restart_at: u64::MAX,
             transactions,
         }
     }
@@ -170,6 +194,7 @@ impl Consumer {
 
     /// Its time has come.
     pub fn wake(&mut self, cx: &mut Cx<'_>) {
+        self.supervise(cx);
         for late in self.rpc.tick(cx) {
             self.unanswered(cx, late);
         }
@@ -208,14 +233,17 @@ impl Consumer {
         let request = JoinRequest {
             group: self.group.clone(),
             member_id: self.member_id.clone(),
-            instance: None,
+            instance: self.instance.clone(),
             // Members of one application often share a client id. In a scenario they don't: there
             // the order of member ids must be that of the names.
             client_id: if cx.is_fixed { Arc::clone(cx.name) } else { self.group.shared() },
             session_timeout: self.settings.session,
             rebalance_timeout: self.settings.rebalance,
             protocol_type: "consumer".into(),
-            protocols: vec![Protocol { name: "range".into(), metadata: subscription(&self.topic) }],
+            protocols: vec![Protocol {
+                name: "range".into(),
+                metadata: subscription(&self.topic, None),
+            }],
             version: 9,
             reason: None,
         };
@@ -228,23 +256,10 @@ impl Consumer {
         self.give_up_transaction(cx.now);
         self.owned.clear();
         self.phase = Phase::Out;
-        self.join_at = cx.now + after;
+        self.join_at = cx.now.saturating_add(after);
         self.heartbeat_at = u64::MAX;
         self.commit_at = u64::MAX;
         self.fetch_at = u64::MAX;
-    }
-
-    /// Its process dies and starts again after a while.
-    pub fn crash(&mut self, cx: &mut Cx<'_>, down: u64) {
-        if matches!(self.phase, Phase::Gone | Phase::Failed(_)) {
-            return;
-        }
-        self.begin_anew(cx, down);
-        self.rpc.forget_everything(cx, cx.now + down);
-        if let Some(it) = &mut self.transactions {
-            it.forget_everything(cx, down);
-        }
-        cx.record.tell(cx.name, || "crashes".to_owned());
     }
 
     fn forget_member(&mut self) {
@@ -254,15 +269,16 @@ impl Consumer {
 
     fn sync(&mut self, cx: &mut Cx<'_>, joined: &JoinResponse) {
         self.phase = Phase::Syncing;
-        let assignments = match joined.leader == self.member_id {
-            true => self.assign(joined),
+        // A restarted leader whose group goes on must not assign anew (KIP-814).
+        let assignments = match joined.leader == self.member_id && !joined.skip_assignment {
+            true => assign(&self.partitions, joined),
             false => Vec::new(),
         };
         let request = SyncRequest {
             group: self.group.clone(),
             generation: self.generation,
             member_id: self.member_id.clone(),
-            instance: None,
+            instance: self.instance.clone(),
             protocol_type: Some("consumer".into()),
             protocol_name: joined.protocol.clone(),
             assignments,
@@ -270,21 +286,6 @@ impl Consumer {
         };
         let timeout = micros(self.settings.rebalance).max(REQUEST_TIMEOUT) + 5_000_000;
         self.rpc.call(cx, Call::Sync, Request::SyncGroup(request), timeout);
-    }
-
-    /// The range assignor: members sorted by id, each a run of partitions, the first ones one more.
-    fn assign(&self, joined: &JoinResponse) -> Vec<(MemberId, Arc<[u8]>)> {
-        let mut members: Vec<_> = joined.members.iter().map(|it| it.member_id.clone()).collect();
-        members.sort();
-        let (each, more) =
-            (self.partitions.len() / members.len(), self.partitions.len() % members.len());
-        let mut rest = &self.partitions[..];
-        let assign = |(at, member): (usize, MemberId)| {
-            let (run, tail) = rest.split_at(each + usize::from(at < more));
-            rest = tail;
-            (member, encode_names(run.iter().map(String::as_str)))
-        };
-        members.into_iter().enumerate().map(assign).collect()
     }
 
     fn heartbeat(&mut self, cx: &mut Cx<'_>) {
@@ -296,8 +297,9 @@ impl Consumer {
             group: self.group.clone(),
             generation: self.generation,
             member_id: self.member_id.clone(),
-            instance: None,
+            instance: self.instance.clone(),
         };
+        self.beats_as = self.member_id.clone();
         self.rpc.call(cx, Call::Heartbeat, Request::Heartbeat(request), REQUEST_TIMEOUT);
     }
 
@@ -334,16 +336,16 @@ impl Consumer {
             group: self.group.clone(),
             generation: self.generation,
             member_id: self.member_id.clone(),
-            instance: None,
+            instance: self.instance.clone(),
             offsets,
             retention_ms: None,
         };
         self.rpc.call(cx, Call::Commit, Request::OffsetCommit(request), REQUEST_TIMEOUT);
     }
 
-    /// Leaves for good.
+    /// Leaves for good. A static member does not tell anybody: it may come back.
     pub fn leave(&mut self, cx: &mut Cx<'_>) {
-        if self.is_member() && self.rpc.coordinator().is_some() {
+        if self.instance.is_none() && self.is_member() && self.rpc.coordinator().is_some() {
             let member = LeaveIdentity { member_id: self.member_id.clone(), instance: None };
             let request = LeaveRequest { group: self.group.clone(), members: vec![member] };
             self.rpc.call(cx, Call::Leave, Request::LeaveGroup(request), REQUEST_TIMEOUT);
@@ -376,7 +378,11 @@ impl Consumer {
                 self.synced(cx, &it);
             }
             (Call::Heartbeat, Response::Heartbeat(error)) if self.is_member() => {
-                self.beaten(cx, error);
+                // That another took its place is of no interest if it has a new one since.
+                let is_old = self.beats_as != self.member_id;
+                if error != ErrorCode::FencedInstanceId || !is_old {
+                    self.beaten(cx, error);
+                }
             }
             (Call::Commit, Response::OffsetCommit(partitions))
                 if self.phase == Phase::Consuming =>
@@ -442,28 +448,15 @@ impl Consumer {
     /// When it wants to be woken.
     pub fn next_wake(&self) -> u64 {
         let own = match (self.rpc.coordinator(), self.phase) {
-            (None, _) | (_, Phase::Failed(_) | Phase::Gone) => u64::MAX,
+            (_, Phase::Failed(_)) => return self.restart_at,
+            (_, Phase::Down | Phase::Gone) => return u64::MAX,
+            (None, _) | (Some(_), Phase::Joining) => u64::MAX,
             (Some(_), Phase::Out) => self.join_at,
-            (Some(_), Phase::Joining) => u64::MAX,
             (Some(_), Phase::Syncing) => self.heartbeat_at,
             (Some(_), Phase::Fetching) => self.heartbeat_at.min(self.fetch_at),
             (Some(_), Phase::Consuming) if self.transactions.is_some() => self.heartbeat_at,
             (Some(_), Phase::Consuming) => self.heartbeat_at.min(self.commit_at),
         };
-        let own = own.min(self.next_wake_in_transaction());
-        match self.phase {
-            Phase::Failed(_) | Phase::Gone => u64::MAX,
-            _ => own.min(self.rpc.next_wake()),
-        }
+        own.min(self.next_wake_in_transaction()).min(self.rpc.next_wake())
     }
-}
-
-/// A ConsumerProtocolSubscription of version 0 for one topic.
-fn subscription(topic: &str) -> Arc<[u8]> {
-    let mut bytes = vec![0, 0, 0, 0, 0, 1];
-    let length = i16::try_from(topic.len()).expect("topics have short names");
-    bytes.extend(length.to_be_bytes());
-    bytes.extend(topic.as_bytes());
-    bytes.extend((-1i32).to_be_bytes());
-    bytes.into()
 }

@@ -284,5 +284,6 @@ pub(super) fn config(json: &Value) -> Result<Config, Malformed> {
         poll_interval: POLL_INTERVAL,
         staleness_max: Duration::MAX,
         idle_max: Duration::MAX,
+        ..Config::default()
     })
 }

@@ -54,12 +54,29 @@ const KINDS: &[(&str, Kind, u32)] = &[
     ("failover", failover, 4),
     ("freeze", freeze, 3),
     ("leave", leave, 2),
-    ("crash", crash, 3),
 ];
+
+/// The kinds that are about the processes of members; a swarm of their own.
+const PROCESSES: &[(&str, Kind, u32)] = &[("crash", crash, 4), ("duplicate", duplicate, 2)];
 
 /// The faults of a plan that lasts so many milliseconds.
 pub(super) fn draw(plan: &Plan, lasts: u64, is_storm: bool) -> Vec<Step> {
-    let mut swarm = Stream::new(plan.seed, "swarm", 0);
+    let mut steps = Vec::new();
+    for (swarm, kinds) in [("swarm", KINDS), ("swarm of processes", PROCESSES)] {
+        let swarm = Stream::new(plan.seed, swarm, 0);
+        draw_kinds(swarm, kinds, (plan, lasts, is_storm), &mut steps);
+    }
+    steps.sort_by_key(|step| step.at);
+    steps
+}
+
+/// The faults of some kinds, which a swarm chooses from.
+fn draw_kinds(
+    mut swarm: Stream,
+    kinds: &[(&str, Kind, u32)],
+    (plan, lasts, is_storm): (&Plan, u64, bool),
+    steps: &mut Vec<Step>,
+) {
     let density = match swarm.below(100) {
         _ if is_storm => 100,
         0..5 => 0,
@@ -68,10 +85,9 @@ pub(super) fn draw(plan: &Plan, lasts: u64, is_storm: bool) -> Vec<Step> {
         75..95 => 55,
         _ => 100,
     };
-    let mut steps = Vec::new();
-    for (number, (name, kind, max)) in KINDS.iter().enumerate() {
+    for (number, (name, kind, max)) in kinds.iter().enumerate() {
         let is_in = swarm.percent(density);
-        let single = density == 8 && swarm.below(KINDS.len() as u64) == number as u64;
+        let single = density == 8 && swarm.below(kinds.len() as u64) == number as u64;
         if !is_in && !single {
             continue;
         }
@@ -80,11 +96,9 @@ pub(super) fn draw(plan: &Plan, lasts: u64, is_storm: bool) -> Vec<Step> {
         for instance in 1..=u64::from(count) {
             let mut stream = Stream::new(plan.seed, name, instance);
             let at = stream.between(FIRST, lasts - 2000);
-            kind(&mut Draw { plan, stream, at, steps: &mut steps });
+            kind(&mut Draw { plan, stream, at, steps });
         }
     }
-    steps.sort_by_key(|step| step.at);
-    steps
 }
 
 impl Draw<'_> {
@@ -115,16 +129,24 @@ impl Draw<'_> {
 
     /// Some member of some group, if there is one.
     fn consumer(&mut self) -> Option<String> {
+        self.member(|_| true)
+    }
+
+    /// Some member of some group that is static or is not, as wanted, if there is one.
+    fn member(&mut self, wanted: impl Fn(bool) -> bool) -> Option<String> {
         let groups: Vec<_> = self
             .plan
             .clients
             .iter()
             .filter_map(|it| match it {
-                Clients::Group { name, members, .. } => Some((name, *members)),
+                Clients::Group { name, members, is_static, .. } => {
+                    wanted(*is_static).then_some((name, *members))
+                }
                 Clients::Committer { .. }
                 | Clients::Reader { .. }
                 | Clients::OneShot { .. }
-                | Clients::Admin { .. } => None,
+                | Clients::Admin { .. }
+                | Clients::Rude { .. } => None,
             })
             .collect();
         if groups.is_empty() {
@@ -304,13 +326,6 @@ fn failover(draw: &mut Draw<'_>) {
     draw.push(Action::Failover);
 }
 
-fn crash(draw: &mut Draw<'_>) {
-    let down = draw.duration(10_000);
-    if let Some(client) = draw.consumer() {
-        draw.push(Action::Crash { client, down });
-    }
-}
-
 fn freeze(draw: &mut Draw<'_>) {
     if let Some(client) = draw.consumer() {
         let duration = draw.duration(60_000);
@@ -321,5 +336,23 @@ fn freeze(draw: &mut Draw<'_>) {
 fn leave(draw: &mut Draw<'_>) {
     if let Some(client) = draw.consumer() {
         draw.push(Action::Leave { client });
+    }
+}
+
+/// Mostly of a static member, if there is one: its group then goes on.
+fn crash(draw: &mut Draw<'_>) {
+    let is_static = draw.stream.percent(70);
+    let client = draw.member(|it| it || !is_static).or_else(|| draw.consumer());
+    if let Some(client) = client {
+        let (down, keeps_id) = (draw.duration(15_000), draw.stream.percent(30));
+        draw.push(Action::Crash { client, down, keeps_id });
+    }
+}
+
+fn duplicate(draw: &mut Draw<'_>) {
+    if let Some(client) = draw.member(|is_static| is_static) {
+        // It needs a while until it has joined and the other notices.
+        let duration = millis(draw.stream.between(2_000, 15_000));
+        draw.push(Action::Duplicate { client, duration });
     }
 }

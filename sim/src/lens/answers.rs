@@ -9,8 +9,8 @@ use kaas_coordinator::{
 };
 use model::{Kind, Micros, Name, What};
 
-use super::{Lens, asked::Asked};
-use crate::{client::decode_names, milestone::Milestone, record::Record};
+use super::{Lens, Static, asked::Asked};
+use crate::{client::assignor::decode_names, milestone::Milestone, record::Record};
 
 /// Where and when an answer was given.
 struct At<'a> {
@@ -37,7 +37,7 @@ impl Lens {
             Response::JoinGroup(it) => {
                 record.refused(it.error);
                 if matches!(it.error, ErrorCode::None | ErrorCode::MemberIdRequired) {
-                    self.joined(&at, &asked, it);
+                    self.joined(&at, &asked, it, record);
                 }
             }
             Response::SyncGroup(it) => {
@@ -147,7 +147,7 @@ impl Lens {
         }
     }
 
-    fn joined(&mut self, at: &At<'_>, asked: &Asked, it: &JoinResponse) {
+    fn joined(&mut self, at: &At<'_>, asked: &Asked, it: &JoinResponse, record: &mut Record) {
         let (group, client) = (&asked.groups[0], asked.client.clone());
         let member = it.member_id.shared();
         self.see(What::MemberIdIssued {
@@ -158,14 +158,34 @@ impl Lens {
         if !it.error.is_none() {
             return;
         }
+        let reign = self.reign(at.broker, group);
+        for listed in &it.members {
+            if let Some(instance) = &listed.instance {
+                let (group, instance) = (group.shared(), instance.shared());
+                let member = listed.member_id.shared();
+                self.see(What::InstanceListed { group, reign, member, instance });
+            }
+        }
+        if let Some(instance) = &asked.instance {
+            let who = (group.shared(), Arc::clone(instance));
+            let now = (reign, it.generation, Arc::clone(&member));
+            let before = self.statics.insert(who, now.clone());
+            let goes_on = |it: &Static| (it.0, it.1) == (now.0, now.1) && it.2 != now.2;
+            if before.as_ref().is_some_and(goes_on) {
+                record.reach(Milestone::StaticMemberReplaced);
+            }
+            if it.skip_assignment {
+                record.reach(Milestone::StaticLeaderSkipped);
+            }
+        }
         self.see(What::JoinAnswered {
             broker: at.broker.clone(),
             group: group.shared(),
-            reign: self.reign(at.broker, group),
+            reign,
             generation: it.generation,
             client,
             member,
-            instance: None,
+            instance: asked.instance.clone(),
             leader: it.leader.shared(),
             protocol: it.protocol.clone().unwrap_or_else(|| "".into()),
             members: it.members.iter().map(|it| it.member_id.shared()).collect(),

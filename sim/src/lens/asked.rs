@@ -4,7 +4,7 @@
 
 use kaas_coordinator::{
     api::{KeyType, Request},
-    ids::{GroupId, TopicPartition},
+    ids::{GroupId, InstanceId, TopicPartition},
 };
 use model::Name;
 
@@ -22,6 +22,8 @@ pub(super) struct Asked {
     /// Whether it names a member.
     pub(super) by_member: bool,
     pub(super) member: Name,
+    /// The instance id of who joins, if it is static.
+    pub(super) instance: Option<Name>,
     pub(super) generation: i32,
     pub(super) key_type: Option<KeyType>,
     pub(super) round: u64,
@@ -62,6 +64,10 @@ impl Asked {
             Request::FindCoordinator { key_type, .. } => *key_type,
             _ => None,
         };
+        let instance = match body {
+            Request::JoinGroup(it) => it.instance.as_ref().map(InstanceId::shared),
+            _ => None,
+        };
         Self {
             client: client.clone(),
             groups,
@@ -70,6 +76,7 @@ impl Asked {
             is_fetch: matches!(body, Request::OffsetFetch(_)),
             by_member: !member.is_empty(),
             member,
+            instance,
             generation,
             key_type,
             round,

@@ -1,8 +1,8 @@
 //! Which take-over of a group a broker's answers belong to, as the volume shows it.
 //!
-//! A reign begins when a broker makes a claim. It goes on under another claim if the broker's own
-//! previous one still stood then: nobody else can have owned the group in between. It ends when the
-//! broker drops the group.
+//! A reign begins when a broker has taken a group over under a claim that it made. It goes on under
+//! another claim if the broker's own previous one still stood when that was made: nobody else can
+//! have owned the group in between. It ends when the broker drops the group.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,17 @@ pub(super) struct Reigns {
 struct Group {
     /// How many reigns there were.
     reigns: u64,
-    /// The latest reign of each broker and the claim it is under.
-    brokers: BTreeMap<model::Name, (u64, String)>,
+    brokers: BTreeMap<model::Name, Latest>,
+}
+
+/// The latest reign of one broker.
+#[derive(Debug, Default)]
+struct Latest {
+    reign: u64,
+    /// The path of the claim it is under; empty if that is nobody's any more.
+    claim: String,
+    /// Whether another begins when the take-over is done. Until then the old members are answered.
+    is_ending: bool,
 }
 
 /// The group and the claim of `__consumer_offsets/.claims/<group>/<claim>`.
@@ -32,41 +41,45 @@ impl Reigns {
     /// A broker has created a directory; perhaps it is a claim.
     pub(super) fn created(&mut self, broker: &model::Name, path: &str, volume: &SharedVolume) {
         let Some((name, _)) = claim_of(path) else { return };
-        let group = self.groups.entry(name.to_owned()).or_default();
-        let old = group.brokers.get(broker);
-        // An empty claim path is that of a reign which is over.
-        let goes_on = old.filter(|(_, claim)| !claim.is_empty() && volume.list(claim).is_ok());
-        let reign = match goes_on {
-            Some((reign, _)) => *reign,
-            None => {
-                group.reigns += 1;
-                group.reigns
-            }
-        };
-        group.brokers.insert(broker.clone(), (reign, path.to_owned()));
+        let latest = self.groups.entry(name.to_owned()).or_default();
+        let latest = latest.brokers.entry(broker.clone()).or_default();
+        let goes_on = !latest.claim.is_empty() && volume.list(&latest.claim).is_ok();
+        latest.is_ending |= !goes_on;
+        path.clone_into(&mut latest.claim);
+    }
+
+    /// A broker has taken the group over.
+    pub(super) fn taken_over(&mut self, broker: &model::Name, name: &str) {
+        let is_ending = |it: &Latest| it.is_ending;
+        self.next(broker, name, is_ending);
     }
 
     /// A broker has dropped the group, or the group is gone: what comes next is another reign.
     pub(super) fn over(&mut self, broker: &model::Name, name: &str) {
+        self.next(broker, name, |_| true);
+    }
+
+    fn next(&mut self, broker: &model::Name, name: &str, is_due: impl Fn(&Latest) -> bool) {
         let Some(group) = self.groups.get_mut(name) else { return };
-        if let Some((reign, _)) = group.brokers.get_mut(broker) {
+        if let Some(latest) = group.brokers.get_mut(broker).filter(|it| is_due(it)) {
             group.reigns += 1;
-            *reign = group.reigns;
+            latest.reign = group.reigns;
+            latest.is_ending = false;
         }
     }
 
     /// A broker has died: its claims are nobody's any more.
     pub(super) fn died(&mut self, broker: &model::Name) {
         for group in self.groups.values_mut() {
-            if let Some((_, claim)) = group.brokers.get_mut(broker) {
-                claim.clear();
+            if let Some(latest) = group.brokers.get_mut(broker) {
+                latest.claim.clear();
             }
         }
     }
 
-    /// The reign under which a broker answers for a group; 0 if it never made a claim.
+    /// The reign under which a broker answers for a group; 0 if it never took it over.
     pub(super) fn of(&self, broker: &model::Name, name: &str) -> u64 {
         let group = self.groups.get(name);
-        group.and_then(|group| group.brokers.get(broker)).map_or(0, |(reign, _)| *reign)
+        group.and_then(|group| group.brokers.get(broker)).map_or(0, |latest| latest.reign)
     }
 }

@@ -22,6 +22,8 @@ pub const SESSION: Duration = Duration::from_secs(10);
 pub const REBALANCE: Duration = Duration::from_secs(20);
 /// How often a member heartbeats.
 pub const HEARTBEAT: Duration = Duration::from_secs(3);
+/// When a rude client begins.
+pub const FROM: Duration = Duration::ZERO;
 /// How a broker that restarts goes.
 pub const EXIT: Exit = Exit::Graceful;
 /// What the peers of a killed broker see.
@@ -45,6 +47,7 @@ pub(super) fn blank() -> Plan {
         volume: VOLUME,
         drift_ppm: DRIFT_PPM,
         stagger: STAGGER,
+        group_max: None,
         topics: Vec::new(),
         clients: Vec::new(),
         steps: Vec::new(),

@@ -60,7 +60,8 @@ impl Draft {
             Clients::Committer { .. }
             | Clients::Reader { .. }
             | Clients::OneShot { .. }
-            | Clients::Admin { .. } => None,
+            | Clients::Admin { .. }
+            | Clients::Rude { .. } => None,
         });
         known("group with members", name, groups)
     }
@@ -69,7 +70,10 @@ impl Draft {
     pub(super) fn group(&self, name: &str) -> Result<String, String> {
         let groups = self.plan.clients.iter().filter_map(|it| match it {
             Clients::Group { name, .. } | Clients::Committer { name, .. } => Some(name.as_str()),
-            Clients::Reader { .. } | Clients::OneShot { .. } | Clients::Admin { .. } => None,
+            Clients::Reader { .. }
+            | Clients::OneShot { .. }
+            | Clients::Admin { .. }
+            | Clients::Rude { .. } => None,
         });
         known("group", name, groups)
     }
@@ -79,6 +83,17 @@ impl Draft {
         let groups = self.plan.clients.iter().filter(|it| matches!(it, Clients::Group { .. }));
         let members: Vec<_> = groups.flat_map(client_names).collect();
         known("member", name, members.iter().map(String::as_str))
+    }
+
+    /// The name of a static member of a group.
+    pub(super) fn static_member(&self, name: &str) -> Result<String, String> {
+        let name = self.member(name)?;
+        let (group, _) = name.rsplit_once('.').expect("a member is called `group.n`");
+        let is_it = |it: &Clients| matches!(it, Clients::Group { name, is_static: true, .. } if name == group);
+        if self.plan.clients.iter().any(is_it) {
+            return Ok(name);
+        }
+        Err(format!("`{name}` has no instance id; give `group {group}` the option `static=yes`"))
     }
 
     /// The name of any client.
@@ -105,6 +120,7 @@ fn client_names(clients: &Clients) -> Vec<String> {
         Clients::Reader { name, .. } => vec![format!("{name}~")],
         Clients::OneShot { name, .. } => vec![format!("{name}?")],
         Clients::Admin { name, .. } => vec![name.clone()],
+        Clients::Rude { group, manner, .. } => vec![format!("{group}.{}", manner.word())],
     }
 }
 

@@ -106,6 +106,7 @@ fn settings(plan: &Plan) -> Vec<Words> {
         line("volume").unless("latency", plan.volume, defaults::VOLUME),
         line("clocks").unless("drift", Ppm(plan.drift_ppm), Ppm(defaults::DRIFT_PPM)),
         line("clients").unless("stagger", plan.stagger, defaults::STAGGER),
+        line("group-size").optional("max", plan.group_max.map(Count)),
     ];
     settings.into_iter().filter(|it| !is_usual(it)).collect()
 }
@@ -124,6 +125,7 @@ fn clients(clients: &Clients) -> Words {
             session,
             rebalance,
             heartbeat,
+            is_static,
             transactions,
         } => line("group")
             .name(name)
@@ -133,6 +135,7 @@ fn clients(clients: &Clients) -> Words {
             .unless("session", *session, defaults::SESSION)
             .unless("rebalance", *rebalance, defaults::REBALANCE)
             .unless("heartbeat", *heartbeat, defaults::HEARTBEAT)
+            .unless("static", *is_static, false)
             .optional("transactions", transactions.map(Period)),
         Clients::Committer { name, topic, every } => {
             line("committer").name(name).text("topic", topic).option("every", Period(*every))
@@ -147,6 +150,11 @@ fn clients(clients: &Clients) -> Words {
             .unless("odd-ids", *odd_ids, false)
             .unless("delete", *delete, false),
         Clients::Admin { name, every } => line("admin").name(name).option("every", Period(*every)),
+        Clients::Rude { group, manner, every, from } => line("rude")
+            .name(group)
+            .option("manner", *manner)
+            .option("every", Period(*every))
+            .unless("from", *from, defaults::FROM),
     }
 }
 
@@ -194,6 +202,7 @@ fn subject(action: &Action) -> Words {
         Action::Leave { client } => line("leave").name(client),
         Action::Freeze { client, .. } => line("freeze").name(client),
         Action::Crash { client, .. } => line("crash").name(client),
+        Action::Duplicate { client, .. } => line("duplicate").name(client),
     }
 }
 
@@ -210,13 +219,16 @@ fn options(action: &Action, line: Words) -> Words {
         | Action::Flap { duration, .. }
         | Action::Twin { duration, .. }
         | Action::BlackHole { duration, .. }
-        | Action::Freeze { duration, .. } => line.option("for", *duration),
+        | Action::Freeze { duration, .. }
+        | Action::Duplicate { duration, .. } => line.option("for", *duration),
+        Action::Crash { down, keeps_id, .. } => {
+            line.option("down", *down).unless("keeps-id", *keeps_id, false)
+        }
         Action::Lag { duration, back, .. } => {
             line.unless("back", *back, false).option("for", *duration)
         }
         Action::Depose { delay } | Action::Elect { delay } => line.option("delay", *delay),
         Action::Stable { within, .. } => line.option("within", *within),
-        Action::Crash { down, .. } => line.option("down", *down),
         Action::Restart { down, exit, .. } => {
             line.option("down", *down).unless("how", *exit, defaults::EXIT)
         }

@@ -7,7 +7,7 @@ use proptest::prelude::{ProptestConfig, proptest};
 use super::{parse, read, verbs, verbs::Read};
 use crate::{
     draw,
-    plan::{Action, Clients, Plan, Span, Step},
+    plan::{Action, Clients, Manner, Plan, Span, Step},
     seed::Seed,
 };
 
@@ -79,6 +79,7 @@ fn a_scenario_reads_as_it_is_meant() {
             session: Duration::from_secs(6),
             rebalance: Duration::from_secs(20),
             heartbeat: Duration::from_secs(3),
+            is_static: false,
             transactions: None,
         }
     );
@@ -153,6 +154,10 @@ fn an_error_in_a_name_says_where_and_what_would_be_right() {
         "stable batch within=1s",
         "there is no group with members `batch`; there is `billing`, `audit`",
     );
+    reject(
+        "duplicate billing.1 for=5s",
+        "`billing.1` has no instance id; give `group billing` the option `static=yes`",
+    );
     reject("rot stock", "there is no group `stock`; there is `billing`, `audit`, `batch`");
     reject("leave billing.3", "there is no member `billing.3`; did you mean `billing.1`?");
     reject(
@@ -201,6 +206,17 @@ fn an_error_in_a_declaration_says_where_and_what_would_be_right() {
         "admin examiner every=1s",
         "2: there is a client `examiner` already; choose another name",
     );
+    let group = format!("{topic}\ngroup g topic=orders members=1");
+    check(
+        &format!("{group}\nrude stock manner=never-syncs every=1s"),
+        "4: there is no group with members `stock`; there is `g`",
+    );
+    let manners = Manner::ALL.iter().map(|(word, _)| format!("`{word}`")).collect::<Vec<_>>();
+    let (last, manners) = manners.split_last().unwrap();
+    check(
+        &format!("{group}\nrude g manner=shouts every=1s"),
+        &format!("4: `manner=shouts` is not a choice here; write {} or {last}", manners.join(", ")),
+    );
     check("admin a every=0s", "2: `every=0s` is not a duration above zero; write `1ms` or more");
     check("committer a topic=order every=1s", "2: there is no topic `order`; declare it above");
     check(
@@ -226,8 +242,11 @@ fn a_broker_may_be_named_above_the_line_it_comes_with() {
 
 /// A scenario with a verb's example in it.
 fn with_example(verb: &super::Verb) -> String {
-    let prelude =
-        ["brokers 3", "topic orders partitions=6", "group billing topic=orders members=2"];
+    let prelude = [
+        "brokers 3",
+        "topic orders partitions=6",
+        "group billing topic=orders members=2 static=yes",
+    ];
     let prelude =
         prelude.into_iter().filter(|line| !line.starts_with("brokers") || verb.name != "brokers");
     let lines: Vec<_> = ["# Claim."].into_iter().chain(prelude).chain([verb.example]).collect();

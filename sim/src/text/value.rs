@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    plan::{Damage, Exit, Failure, Goodbye, Operation, Span, Way},
+    plan::{Damage, Exit, Failure, Goodbye, Manner, Operation, Span, Way},
     seed::micros,
 };
 
@@ -252,6 +252,10 @@ impl Choice for Way {
 
 impl Choice for Failure {
     const ALL: &'static [(&'static str, Self)] = &[("io", Self::Io), ("full", Self::Full)];
+}
+
+impl Choice for Manner {
+    const ALL: &'static [(&'static str, Self)] = Self::ALL;
 }
 
 impl Choice for Operation {

@@ -82,7 +82,7 @@ impl World {
             Stream::new(self.plan.seed, "entropy", instance),
         );
         let id = (&*slot.name).into();
-        let coordinator = Arc::new(Broker::new(id, config::broker(), host));
+        let coordinator = Arc::new(Broker::new(id, config::of(&self.plan), host));
         let node = self.handle.create_node().name(format!("{}#{}", slot.name, slot.incarnation));
         let node = node.build();
         let task = Arc::clone(&coordinator);

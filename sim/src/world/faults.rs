@@ -80,12 +80,10 @@ impl World {
                 return Some(micros(*duration));
             }
             Action::Failover => self.fail_over(step),
-            Action::Leave { client } => self.client_leaves(client, step),
-            Action::Freeze { client, duration } => {
-                self.freeze(client, micros(*duration), step);
-                return Some(micros(*duration));
-            }
-            Action::Crash { client, down } => self.client_crashes(client, micros(*down), step),
+            Action::Leave { .. }
+            | Action::Freeze { .. }
+            | Action::Crash { .. }
+            | Action::Duplicate { .. } => return self.begin_client(step, action),
             Action::Rot { group } => self.rot(group, step),
         }
         None
@@ -269,6 +267,7 @@ impl World {
             Action::Slow { .. } => self.net.slow.retain(|it| it.2 != step),
             Action::Fail { .. } => self.storage.failing.retain(|it| it.step != step),
             Action::SlowVolume { .. } => self.storage.slow.retain(|it| it.step != step),
+            Action::Duplicate { .. } => self.end_client(step, action),
             Action::Wait { .. }
             | Action::Stable { .. }
             | Action::Kill { .. }
@@ -355,40 +354,6 @@ impl World {
             if let Some(step) = paused_by {
                 self.resume(broker, step);
             }
-        }
-    }
-
-    /// The number of a client.
-    fn client_named(&self, name: &str) -> Option<usize> {
-        self.clients.iter().position(|slot| *slot.name == *name)
-    }
-
-    fn client_leaves(&mut self, name: &str, step: usize) {
-        if let Some(client) = self.client_named(name) {
-            self.record.effect(step);
-            self.with_client(client, |it, cx| it.leave(cx));
-        }
-    }
-
-    fn client_crashes(&mut self, name: &str, down: u64, step: usize) {
-        let Some(client) = self.client_named(name) else { return };
-        self.record.effect(step);
-        self.record.reach(Milestone::ClientCrashed);
-        // Whatever stood still with it is gone, too.
-        self.clients[client].frozen = 0;
-        self.with_client(client, |it, cx| it.crash(cx, down));
-        let brokers: Vec<_> = self.clients[client].conns.keys().copied().collect();
-        for broker in brokers {
-            self.hang_up(client, broker);
-        }
-    }
-
-    fn freeze(&mut self, name: &str, micros: u64, step: usize) {
-        if let Some(client) = self.client_named(name) {
-            self.clients[client].frozen = self.now + micros;
-            self.clients[client].frozen_by = step;
-            let name = self.clients[client].name.clone();
-            self.record.tell(&name, || "stops in place".to_owned());
         }
     }
 }

@@ -8,7 +8,10 @@ use std::{sync::Arc, time::Duration};
 
 use super::{Event, World};
 use crate::{
-    client::{Client, REQUEST_TIMEOUT, consumer::Phase},
+    client::{
+        Client, REQUEST_TIMEOUT,
+        consumer::{Phase, RESTART},
+    },
     config,
     seed::micros,
 };
@@ -61,6 +64,7 @@ impl World {
         }
         self.heal();
         self.record.settle();
+        self.end_rudeness();
         if !self.running().any(|(_, slot, _)| slot.is_member) {
             // Without any broker there is nothing to settle.
             let first = self.brokers.iter().position(|slot| slot.is_member);
@@ -143,14 +147,14 @@ impl World {
     }
 
     /// How long groups may take: an old session must end, a request on a dead connection must be
-    /// given up, members must rejoin, and the first generation may begin before the last member is
+    /// given up, a process that was fenced must be started again, members must rejoin, and the first generation may begin before the last member is
     /// back.
     fn convergence_bound(&self) -> u64 {
         let config = config::broker();
         let session = micros(self.plan.longest_session());
         let rebalance = micros(self.plan.longest_rebalance());
         let delay = micros(config.group.initial_rebalance_delay);
-        let members = 2 * (rebalance + REQUEST_TIMEOUT) + session + delay + 5_000_000;
+        let members = 2 * (rebalance + REQUEST_TIMEOUT) + session + RESTART + delay + 5_000_000;
         // Who can't read stable offsets waits for the transaction of somebody who is gone.
         members + self.transactions_bound()
     }
@@ -247,7 +251,7 @@ impl World {
             }
             _ => None,
         });
-        consumers.filter(|(_, it)| it.phase() != Phase::Gone).collect()
+        consumers.filter(|(_, it)| it.counts()).collect()
     }
 
     /// Who is not at rest among the groups (all of them if none is named), and why.
@@ -271,6 +275,7 @@ impl World {
                 Phase::Syncing => "waits for the answer to its SyncGroup",
                 Phase::Fetching => "does not know its committed offsets",
                 Phase::Failed(error) => return stuck(name, format!("failed with {error}")),
+                Phase::Down => "has no process",
                 Phase::Gone => continue,
             };
             return stuck(name, doing.to_owned());

@@ -274,7 +274,8 @@ impl World {
             // It asks everybody for everything: that most refuse is routine.
             Some(Client::Admin(_)) if !matches!(body, Response::ListGroups { .. }) => return,
             Some(Client::Committer(_)) => true,
-            Some(Client::Consumer(_) | Client::OneShot(_) | Client::Admin(_)) | None => false,
+            Some(Client::Consumer(_) | Client::OneShot(_) | Client::Admin(_) | Client::Rude(_))
+            | None => false,
         };
         let ends = (&*slot.name, &*self.brokers[broker].name);
         self.record.received(ends, body, is_single);

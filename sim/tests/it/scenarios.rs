@@ -44,13 +44,18 @@ scenarios! {
     fenced_zombie
     lagging_owner
     late_description
+    never_syncing_leader
+    one_shot_storm
     paused_owner_wakes
     regain_after_loss
     rolling_restart
     scale_out
     silent_death
+    static_restart
+    stranded_follower
     unreadable_file
     volume_full
+    zombie_wakes
 }
 
 #[track_caller]

@@ -11,7 +11,7 @@ use kaas_coordinator::{
 
 use super::{Consumer, Phase};
 use crate::{
-    client::{BACKOFF, Cx, decode_names},
+    client::{BACKOFF, Cx, assignor::decode_names},
     milestone::Milestone,
     trace,
 };
@@ -23,7 +23,12 @@ impl Consumer {
                 self.member_id = it.member_id.clone();
                 self.generation = it.generation;
                 self.heartbeat_at = cx.now + self.settings.heartbeat;
-                self.sync(cx, it);
+                if self.rpc.coordinator().is_some() {
+                    self.sync(cx, it);
+                } else {
+                    // Something else has failed meanwhile: it is found anew first.
+                    self.rejoin(cx, BACKOFF);
+                }
             }
             ErrorCode::MemberIdRequired => {
                 self.member_id = it.member_id.clone();
@@ -146,12 +151,5 @@ impl Consumer {
             }
             fatal => self.fail(cx, fatal),
         }
-    }
-
-    pub(super) fn fail(&mut self, cx: &mut Cx<'_>, error: ErrorCode) {
-        cx.record.tell(cx.name, || format!("fails: {error}"));
-        self.rejoin(cx, 0);
-        self.join_at = u64::MAX;
-        self.phase = Phase::Failed(error);
     }
 }

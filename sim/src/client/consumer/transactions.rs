@@ -102,7 +102,7 @@ impl Transactions {
 
     /// The process is gone, and back after a while.
     pub(super) fn forget_everything(&mut self, cx: &mut Cx<'_>, down: u64) {
-        self.rpc.forget_everything(cx, cx.now + down);
+        self.rpc.forget_everything(cx, cx.now.saturating_add(down));
     }
 
     fn next(&mut self, stage: Stage, at: u64) {
@@ -225,7 +225,7 @@ impl Consumer {
             producer: it.producer.unwrap_or(Producer::NONE),
             generation: open.generation,
             member_id: self.member_id.clone(),
-            instance: None,
+            instance: self.instance.clone(),
             offsets: open.ranges.iter().map(offset).collect(),
         };
         self.rpc.call(cx, Call::CommitInTxn, Request::TxnOffsetCommit(request), REQUEST_TIMEOUT);
@@ -324,6 +324,7 @@ impl Consumer {
             ErrorCode::CoordinatorLoadInProgress => it.at = cx.now + BACKOFF,
             ErrorCode::IllegalGeneration
             | ErrorCode::UnknownMemberId
+            | ErrorCode::FencedInstanceId
             | ErrorCode::RebalanceInProgress => {
                 cx.record.reach(Milestone::TxnLostItsMember);
                 self.told_to_rejoin(cx, error);
@@ -393,7 +394,7 @@ impl Consumer {
             it.open = None;
             it.producer = None;
             it.is_doubtful = false;
-            it.next(Stage::Init, cx.now + after);
+            it.next(Stage::Init, cx.now.saturating_add(after));
         }
         self.forget_member();
         self.rejoin(cx, after);

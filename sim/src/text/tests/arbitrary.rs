@@ -11,13 +11,14 @@ use proptest::{
 
 use crate::{
     plan::{
-        Action, Clients, Damage, Exit, Failure, Goodbye, Operation, Plan, Span, Step, Topic, Way,
+        Action, Clients, Damage, Exit, Failure, Goodbye, Manner, Operation, Plan, Span, Step,
+        Topic, Way,
     },
     text::defaults,
 };
 
 /// How many kinds of actions [`kind`] tells apart.
-pub(super) const KINDS: usize = 25;
+pub(super) const KINDS: usize = 27;
 
 /// A number for each kind of action.
 pub(super) fn kind(action: &Action) -> usize {
@@ -48,6 +49,7 @@ pub(super) fn kind(action: &Action) -> usize {
         Action::Freeze { .. } => 23,
         Action::Rot { .. } => 24,
         Action::Crash { .. } => 25,
+        Action::Duplicate { .. } => 26,
     }
 }
 
@@ -72,17 +74,35 @@ fn declarations() -> impl Strategy<Value = Plan> {
         or_usual(defaults::STAGGER, duration()),
     );
     let clients = [0, 1, 2, 3].map(|number| option::of(clients(number)));
-    let clients = (clients, option::of(period())).prop_map(|(clients, every)| {
+    let rude =
+        option::of((select(Manner::ALL.to_vec()), period(), or_usual(defaults::FROM, duration())));
+    let clients = (clients, option::of(period()), rude).prop_map(|(clients, every, rude)| {
         let mut clients: Vec<_> = clients.into_iter().flatten().collect();
         let group = clients.iter().find_map(|it| match it {
             Clients::Group { name, .. } | Clients::Committer { name, .. } => Some(name.clone()),
-            Clients::Reader { .. } | Clients::OneShot { .. } | Clients::Admin { .. } => None,
+            Clients::Reader { .. }
+            | Clients::OneShot { .. }
+            | Clients::Admin { .. }
+            | Clients::Rude { .. } => None,
+        });
+        let consumed = clients.iter().find_map(|it| match it {
+            Clients::Group { name, .. } => Some(name.clone()),
+            Clients::Committer { .. }
+            | Clients::Reader { .. }
+            | Clients::OneShot { .. }
+            | Clients::Admin { .. }
+            | Clients::Rude { .. } => None,
         });
         clients.extend(group.zip(every).map(|(name, every)| Clients::Reader { name, every }));
+        clients.extend(consumed.zip(rude).map(|(group, ((_, manner), every, from))| {
+            Clients::Rude { group, manner, every, from }
+        }));
         clients
     });
-    (claim, numbers, times, [(); 3].map(|()| 1_u32..100), clients).prop_map(
-        |(claim, (seed, brokers, drift_ppm), (network, volume, stagger), partitions, clients)| {
+    let group_max = option::of(1_u32..50);
+    (claim, (numbers, group_max), times, [(); 3].map(|()| 1_u32..100), clients).prop_map(
+        |(claim, (numbers, group_max), (network, volume, stagger), partitions, clients)| {
+            let (seed, brokers, drift_ppm) = numbers;
             let topics = TOPICS.into_iter().zip(partitions);
             Plan {
                 claim,
@@ -92,6 +112,7 @@ fn declarations() -> impl Strategy<Value = Plan> {
                 volume,
                 drift_ppm,
                 stagger,
+                group_max,
                 topics: topics
                     .map(|(name, partitions)| Topic { name: name.to_owned(), partitions })
                     .collect(),
@@ -112,18 +133,18 @@ fn clients(number: usize) -> impl Strategy<Value = Clients> {
         or_usual(defaults::REBALANCE, period()),
         or_usual(defaults::HEARTBEAT, period()),
     );
-    let transactions = option::of(period());
-    let group = (topic(), 1_u32..4, times, transactions).prop_map(|(topic, members, times, it)| {
+    let group = (topic(), 1_u32..4, times, any::<bool>(), option::of(period()));
+    let group = group.prop_map(|(topic, members, times, is_static, transactions)| {
         let (commit_every, session, rebalance, heartbeat) = times;
-        let (name, transactions) = (String::new(), it);
         Clients::Group {
-            name,
+            name: String::new(),
             topic,
             members,
             commit_every,
             session,
             rebalance,
             heartbeat,
+            is_static,
             transactions,
         }
     });
@@ -151,7 +172,8 @@ fn name_of(clients: &mut Clients) -> &mut String {
         | Clients::Committer { name, .. }
         | Clients::Reader { name, .. }
         | Clients::OneShot { name, .. }
-        | Clients::Admin { name, .. } => name,
+        | Clients::Admin { name, .. }
+        | Clients::Rude { group: name, .. } => name,
     }
 }
 
@@ -160,19 +182,27 @@ struct Names {
     groups: Vec<String>,
     consumer_groups: Vec<String>,
     members: Vec<String>,
+    static_members: Vec<String>,
     clients: Vec<String>,
 }
 
 impl Names {
     fn of(plan: &Plan) -> Self {
-        let mut it =
-            Self { groups: vec![], consumer_groups: vec![], members: vec![], clients: vec![] };
+        let mut it = Self {
+            groups: vec![],
+            consumer_groups: vec![],
+            members: vec![],
+            static_members: vec![],
+            clients: vec![],
+        };
         for clients in &plan.clients {
             match clients {
-                Clients::Group { name, members, .. } => {
+                Clients::Group { name, members, is_static, .. } => {
                     it.groups.push(name.clone());
                     it.consumer_groups.push(name.clone());
-                    it.members.extend((1..=*members).map(|member| format!("{name}.{member}")));
+                    let members = (1..=*members).map(|member| format!("{name}.{member}"));
+                    it.members.extend(members.clone());
+                    it.static_members.extend(members.filter(|_| *is_static));
                 }
                 Clients::Committer { name, .. } => {
                     it.groups.push(name.clone());
@@ -181,6 +211,9 @@ impl Names {
                 Clients::Reader { name, .. } => it.clients.push(format!("{name}~")),
                 Clients::OneShot { name, .. } => it.clients.push(format!("{name}?")),
                 Clients::Admin { name, .. } => it.clients.push(name.clone()),
+                Clients::Rude { group, manner, .. } => {
+                    it.clients.push(format!("{group}.{}", manner.word()));
+                }
             }
         }
         it.clients.extend(it.members.iter().cloned());
@@ -201,6 +234,7 @@ fn step(plan: &Plan) -> impl Strategy<Value = Step> + use<> {
         3 => network(plan.brokers),
         3 => volume(plan.brokers),
         5 => named(plan.brokers, &names),
+        2 => processes(&names),
     ];
     let others = (option::of(duration()), others).prop_map(|(at, action)| Step { at, action });
     prop_oneof![1 => stable, 20 => others]
@@ -287,14 +321,25 @@ fn named(brokers: u32, names: &Names) -> impl Strategy<Value = Action> + use<> {
             group.map_or(Action::Failover, |group| Action::Entry { group, broker })
         }),
         group.prop_map(|group| group.map_or(Action::Failover, |group| Action::Rot { group })),
-        member.clone().prop_map(|client| {
+        member.prop_map(|client| {
             client.map_or(Action::Failover, |client| Action::Leave { client })
-        }),
-        (member, duration()).prop_map(|(client, down)| {
-            client.map_or(Action::Failover, |client| Action::Crash { client, down })
         }),
         (among(&names.clients), duration()).prop_map(|(client, duration)| {
             client.map_or(Action::Failover, |client| Action::Freeze { client, duration })
+        }),
+    ]
+}
+
+/// What becomes of the processes of members; if there is none, something else happens.
+fn processes(names: &Names) -> impl Strategy<Value = Action> + use<> {
+    let crash = (among(&names.members), duration(), any::<bool>());
+    let duplicate = (among(&names.static_members), duration());
+    prop_oneof![
+        crash.prop_map(|(client, down, keeps_id)| {
+            client.map_or(Action::Failover, |client| Action::Crash { client, down, keeps_id })
+        }),
+        duplicate.prop_map(|(client, duration)| {
+            client.map_or(Action::Failover, |client| Action::Duplicate { client, duration })
         }),
     ]
 }

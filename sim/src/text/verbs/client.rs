@@ -13,12 +13,13 @@ pub(super) const VERBS: &[Verb] = &[
     },
     Verb {
         name: "crash",
-        usage: "crash MEMBER down=DURATION [at=TIME]",
-        about: "A member's process dies and begins anew after a while, with nothing but its names.",
+        usage: "crash MEMBER down=DURATION [keeps-id=yes|no] [at=TIME]",
+        about: "A member's process dies and begins anew after a while; it knows its names, perhaps its id.",
         example: "crash billing.1 down=2s",
         read: Read::Step(|line, draft| {
             let client = draft.member(line.name()?)?;
-            Ok(Action::Crash { client, down: line.needed("down")? })
+            let keeps_id = line.or("keeps-id", false)?;
+            Ok(Action::Crash { client, down: line.needed("down")?, keeps_id })
         }),
     },
     Verb {
@@ -29,6 +30,16 @@ pub(super) const VERBS: &[Verb] = &[
         read: Read::Step(|line, draft| {
             let client = draft.client(line.name()?)?;
             Ok(Action::Freeze { client, duration: line.needed("for")? })
+        }),
+    },
+    Verb {
+        name: "duplicate",
+        usage: "duplicate MEMBER for=DURATION [at=TIME]",
+        about: "A second process, `MEMBER*`, runs under the instance id of a static member.",
+        example: "duplicate billing.1 for=10s",
+        read: Read::Step(|line, draft| {
+            let client = draft.static_member(line.name()?)?;
+            Ok(Action::Duplicate { client, duration: line.needed("for")? })
         }),
     },
 ];

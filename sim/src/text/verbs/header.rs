@@ -76,6 +76,17 @@ pub(super) const VERBS: &[Verb] = &[
         }),
     },
     Verb {
+        name: "group-size",
+        usage: "group-size max=COUNT",
+        about: "How many members a group may have: any number, unless this says otherwise.",
+        example: "group-size max=3",
+        read: Read::Setting(|line, draft| {
+            let Count(max) = line.needed("max")?;
+            draft.plan.group_max = Some(max);
+            Ok(())
+        }),
+    },
+    Verb {
         name: "topic",
         usage: "topic NAME partitions=COUNT",
         about: "A topic.",
@@ -89,7 +100,7 @@ pub(super) const VERBS: &[Verb] = &[
     Verb {
         name: "group",
         usage: "group NAME topic=TOPIC members=COUNT [commit-every=DURATION] [session=DURATION] \
-                [rebalance=DURATION] [heartbeat=DURATION] [transactions=TIMEOUT]",
+                [rebalance=DURATION] [heartbeat=DURATION] [static=yes|no] [transactions=TIMEOUT]",
         about: "A consumer group and its members, `NAME.1` and up; with `transactions` they process \
                 what they consume in transactions of that timeout.",
         example: "group audit topic=orders members=2 commit-every=500ms",
@@ -99,6 +110,7 @@ pub(super) const VERBS: &[Verb] = &[
             let session = period("session", defaults::SESSION)?;
             let rebalance = period("rebalance", defaults::REBALANCE)?;
             let heartbeat = period("heartbeat", defaults::HEARTBEAT)?;
+            let is_static = line.or("static", false)?;
             let transactions = line.optional("transactions")?.map(|Period(it)| it);
             let topic = draft.topic(line.needed_text("topic")?)?;
             let Count(members) = line.needed("members")?;
@@ -111,6 +123,7 @@ pub(super) const VERBS: &[Verb] = &[
                 session,
                 rebalance,
                 heartbeat,
+                is_static,
                 transactions,
             })
         }),
@@ -161,6 +174,19 @@ pub(super) const VERBS: &[Verb] = &[
             let name = new_name(line.name()?)?;
             let Period(every) = line.needed("every")?;
             draft.add_clients(Clients::Admin { name, every })
+        }),
+    },
+    Verb {
+        name: "rude",
+        usage: "rude GROUP manner=MANNER every=DURATION [from=DURATION]",
+        about: "One more member of a group, `GROUP.MANNER`, which is none as it should be.",
+        example: "rude billing manner=never-syncs every=2s",
+        read: Read::Declaration(|line, draft| {
+            let manner = line.needed("manner")?;
+            let Period(every) = line.needed("every")?;
+            let from = line.or("from", defaults::FROM)?;
+            let group = draft.consumer_group(line.name()?)?;
+            draft.add_clients(Clients::Rude { group, manner, every, from })
         }),
     },
 ];

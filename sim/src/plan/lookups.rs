@@ -1,0 +1,66 @@
+//! What a plan says about itself: names, partitions, the longest timeouts.
+
+use std::{sync::Arc, time::Duration};
+
+use super::{Clients, Plan, Span};
+
+impl Plan {
+    /// Whether nothing that happens may depend on the seed: a scenario, whose trace is a snapshot.
+    pub fn is_fixed(&self) -> bool {
+        let is_fixed = |span: Span| span.min == span.max;
+        is_fixed(self.network) && is_fixed(self.volume) && self.drift_ppm == 0
+    }
+
+    /// The partitions of a topic, `topic/n`.
+    pub fn partitions(&self, topic: &str) -> Arc<[String]> {
+        let count = self.topics.iter().find(|it| it.name == topic).map_or(0, |it| it.partitions);
+        (0..count).map(|partition| format!("{topic}/{partition}")).collect()
+    }
+
+    /// The groups that are there for the whole run: those of consumers and committers.
+    pub fn groups(&self) -> Arc<[String]> {
+        let names = self.clients.iter().filter_map(|clients| match clients {
+            Clients::Group { name, .. } | Clients::Committer { name, .. } => Some(name.clone()),
+            Clients::Reader { .. }
+            | Clients::OneShot { .. }
+            | Clients::Admin { .. }
+            | Clients::Rude { .. } => None,
+        });
+        names.collect()
+    }
+
+    /// The longest rebalance timeout of any consumer.
+    pub fn longest_rebalance(&self) -> Duration {
+        self.longest(|_, rebalance| rebalance)
+    }
+
+    /// The longest session timeout of any consumer.
+    pub fn longest_session(&self) -> Duration {
+        self.longest(|session, _| session)
+    }
+
+    /// The longest timeout of any transaction; `None` if nobody uses any.
+    pub fn longest_transaction(&self) -> Option<Duration> {
+        let timeouts = self.clients.iter().filter_map(|it| match it {
+            Clients::Group { transactions, .. } => *transactions,
+            Clients::Committer { .. }
+            | Clients::Reader { .. }
+            | Clients::OneShot { .. }
+            | Clients::Admin { .. }
+            | Clients::Rude { .. } => None,
+        });
+        timeouts.max()
+    }
+
+    fn longest(&self, pick: impl Fn(Duration, Duration) -> Duration) -> Duration {
+        let timeouts = self.clients.iter().filter_map(|it| match it {
+            Clients::Group { session, rebalance, .. } => Some(pick(*session, *rebalance)),
+            Clients::Committer { .. }
+            | Clients::Reader { .. }
+            | Clients::OneShot { .. }
+            | Clients::Admin { .. }
+            | Clients::Rude { .. } => None,
+        });
+        timeouts.max().unwrap_or(Duration::ZERO)
+    }
+}
