@@ -4,6 +4,7 @@
 
 mod commits;
 mod failover;
+mod fight;
 mod producer_ids;
 mod rig;
 
