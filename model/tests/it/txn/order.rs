@@ -269,3 +269,30 @@ fn for_the_register_a_commit_in_a_transaction_may_happen_from_its_end_on() {
          that write carried another offset\n"
     );
 }
+
+#[test]
+fn what_is_sent_after_the_commit_was_asked_for_is_not_due() {
+    let mut work = Work::begun();
+    let one = work.writes(1, "t/0", 104);
+    work.asks(1);
+    work.writes(1, "t/0", 110);
+    work.writes(1, "t/1", 7);
+    work.hears(1, Outcome::Ok);
+    work.gets_stable("t/0", Some((104, one)));
+    work.gets_stable("t/1", None);
+    work.keeps();
+}
+
+#[test]
+fn among_plain_commits_only_the_register_judges() {
+    let mut work = Work::begun();
+    work.writes(1, "t/0", 104);
+    work.aborts(1, Outcome::Ok);
+    let before = work.commits("t/0", 90);
+    let beside = work.asks_for("t/0");
+    work.commits("t/0", 91);
+    work.given(beside, Some((90, before)));
+    work.keeps();
+    work.gets("t/0", None);
+    work.breaks_all(&[OffsetDurability]);
+}
