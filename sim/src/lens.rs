@@ -180,7 +180,9 @@ impl Lens {
                     None => self.known(&it.group.shared()),
                 };
                 self.invoke(&mut asked, group, wanted, false);
-                for (op, _) in asked.ops.iter().filter(|_| it.require_stable) {
+                // Who asks for everything is told nothing of what is only pending.
+                let is_stable = it.require_stable && it.partitions.is_some();
+                for (op, _) in asked.ops.iter().filter(|_| is_stable) {
                     self.see(What::FetchIsStable { op: *op });
                 }
             }
