@@ -67,12 +67,12 @@ fn produce(brokers: &[Arc<Member>; 2], first: usize, told: &Told) {
             continue;
         }
         let producer = made.get();
-        told.made.lock().unwrap().push(producer);
+        told.made.lock().expect("nobody panics with it").push(producer);
         let commit = round.is_multiple_of(2);
         if insist(brokers, first, |it| add_offsets(it, ID, producer, "g"))
             && insist(brokers, first, |it| end(it, ID, producer, commit))
         {
-            told.ended.lock().unwrap().push((producer, commit));
+            told.ended.lock().expect("nobody panics with it").push((producer, commit));
         }
     }
     told.finished.fetch_add(1, Ordering::AcqRel);
