@@ -60,6 +60,8 @@ pub(crate) struct Transactions {
     /// When the volume is searched next.
     next_scan: Instant,
     is_scanning: bool,
+    /// Whether the search that is under way began under another view.
+    scans_anew: bool,
 }
 
 /// What all entries share.
@@ -111,6 +113,7 @@ impl Transactions {
             shared: Shared { ids: ProducerIds::new(), patience: VecDeque::new() },
             next_scan: now,
             is_scanning: false,
+            scans_anew: false,
         }
     }
 
@@ -179,6 +182,9 @@ impl Transactions {
             }
             TxnDone::Surveyed(found) => {
                 self.is_scanning = false;
+                if std::mem::take(&mut self.scans_anew) {
+                    self.next_scan = turn.now;
+                }
                 self.resume(core, turn, found);
             }
             TxnDone::TookIds(outcome) => {
@@ -243,6 +249,7 @@ impl Transactions {
             });
         }
         self.next_scan = turn.now;
+        self.scans_anew = self.is_scanning;
     }
 
     /// Gives up everything.

@@ -181,7 +181,8 @@ pub enum What {
     TxnCommitInvoked { op: u64, txn: u64, group: Name, partition: Name, write: u64, offset: i64 },
     /// A client is about to ask for the end of its transaction; again, if it heard nothing.
     TxnEndInvoked { txn: u64, commit: bool },
-    /// The answer: `Ok` decides; `Refused` says that this request decided nothing.
+    /// The answer: `Ok` decides; `Refused` says that this request decided nothing. Requests for the
+    /// same end of a transaction are answered (or given up) in the order in which they were made.
     TxnEndReturned { txn: u64, commit: bool, outcome: Outcome },
     /// What the transaction made of the records `from..to` of an input partition, which the group
     /// consumes, counts from now on: its marker has reached the partition of the output.

@@ -231,7 +231,8 @@ pub fn all(plan: &Plan) -> Vec<ClientSlot> {
                 slots.push(ClientSlot::new(plan.seed, number, &format!("{name}!"), it));
             }
             Clients::Reader { name, every } => {
-                let it = Committer::reader(name, micros(*every), number, start);
+                let partitions = plan.partitions(plan.topic_of(name));
+                let it = Committer::reader(name, partitions, micros(*every), number, start);
                 let it = Client::Committer(Box::new(it));
                 slots.push(ClientSlot::new(plan.seed, number, &format!("{name}~"), it));
             }

@@ -113,7 +113,7 @@ milestones! {
     StalledMessageDelivered "stalled-message-delivered" "a message arrived after a cut had healed",
     ConnectBlackHoled "connect-black-holed" "a connection hung while it was opened",
     MarkerSent "marker-sent" "the end of a transaction reached the coordinator of a group",
-    MarkerOutlivedItsCoordinator "marker-outlived-its-coordinator" "a marker arrived whose sender was dead by then",
+    #[rare] MarkerOutlivedItsCoordinator "marker-outlived-its-coordinator" "a marker arrived whose sender was dead by then",
     TxnCommitted "txn-committed" "a client was told that its transaction committed",
     TxnAborted "txn-aborted" "a client was told that its transaction aborted",
     TxnLostItsMember "txn-lost-its-member" "a transaction's offsets were refused since its client is not of the generation",

@@ -267,15 +267,18 @@ impl Core {
 /// What the client hears of a verification that failed (table 1 of Kafka's behaviour): its own
 /// coordinator is this one, so the other's troubles are not for it to solve.
 fn after_verification(error: ErrorCode) -> ErrorCode {
-    match error {
+    let is_for_later = matches!(
+        error,
         ErrorCode::ConcurrentTransactions
-        | ErrorCode::CoordinatorLoadInProgress
-        | ErrorCode::CoordinatorNotAvailable
-        | ErrorCode::RequestTimedOut
-        | ErrorCode::NotCoordinator => ErrorCode::CoordinatorNotAvailable,
-        ErrorCode::ProducerFenced => ErrorCode::InvalidProducerEpoch,
-        other => other,
+            | ErrorCode::CoordinatorLoadInProgress
+            | ErrorCode::CoordinatorNotAvailable
+            | ErrorCode::RequestTimedOut
+            | ErrorCode::NotCoordinator
+    );
+    if is_for_later {
+        return ErrorCode::CoordinatorNotAvailable;
     }
+    if error == ErrorCode::ProducerFenced { ErrorCode::InvalidProducerEpoch } else { error }
 }
 
 /// A refusal of every partition.

@@ -119,3 +119,6 @@ pub fn to_json(id: &TransactionalId, state: &State) -> Vec<u8> {
     };
     serde_json::to_vec(&envelope).expect("text keys and plain values")
 }
+
+#[cfg(test)]
+mod tests;

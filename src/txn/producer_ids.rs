@@ -135,8 +135,9 @@ impl ProducerIds {
                     };
                     core.outbox.push((ticket, given(id)));
                 }
+                let wanting = std::mem::take(&mut self.wanting);
                 self.refill(core, turn);
-                return (std::mem::take(&mut self.wanting), false);
+                return (wanting, false);
             }
             Err(NoIds::NotNow(reason)) => {
                 core.notes.push(Note::ProducerIdsRefused { reason });

@@ -217,3 +217,6 @@ fn outcome(state: Option<&State>, request: &TxnOutcomeRequest) -> Result<TxnOutc
     let is_current = request.transaction == state.transaction && !state.phase.is_settled();
     Ok(if is_current { TxnOutcome::Undecided } else { TxnOutcome::Over })
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ use std::{
     ops::Deref,
     path::Path,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -40,6 +40,16 @@ pub(crate) struct Cluster {
 struct Shared {
     members: Mutex<BTreeMap<BrokerId, Arc<Member>>>,
     seen: Mutex<Seen>,
+}
+
+impl Shared {
+    fn members(&self) -> MutexGuard<'_, BTreeMap<BrokerId, Arc<Member>>> {
+        self.members.lock().expect("nobody panics while holding it")
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().expect("nobody panics while holding it")
+    }
 }
 
 /// What was observed, and what is to go wrong.
@@ -109,8 +119,8 @@ impl Cluster {
         );
         let staged = self.root.join("assignment.new");
         fs::write(&staged, &text).expect("a writable directory");
-        fs::rename(&staged, self.root.join("assignment.json")).unwrap();
-        View::parse(text.as_bytes()).unwrap()
+        fs::rename(&staged, self.root.join("assignment.json")).expect("a writable directory");
+        View::parse(text.as_bytes()).expect("a valid file")
     }
 
     /// Starts a broker. One of the same name that was started before can't be reached any more.
@@ -125,18 +135,18 @@ impl Cluster {
         let log = move |note| {
             if let Note::Transaction { id, event } = note {
                 let event = (name.clone(), id.as_str().to_owned(), event);
-                shared.seen.lock().unwrap().events.push(event);
+                shared.seen().events.push(event);
             }
         };
         let broker = RealHost::start(id, config, volume, peers, log);
         let member = Arc::new(Member { broker, is_stopped });
-        self.shared.members.lock().unwrap().insert(me, Arc::clone(&member));
+        self.shared.members().insert(me, Arc::clone(&member));
         member
     }
 
     /// Looks at what was observed, or changes what goes wrong.
     pub(crate) fn seen<T>(&self, look: impl FnOnce(&mut Seen) -> T) -> T {
-        look(&mut self.shared.seen.lock().unwrap())
+        look(&mut self.shared.seen())
     }
 
     /// Waits until it has come to this, which must be soon.
@@ -226,14 +236,14 @@ impl Peers for Wires {
     async fn call(&self, broker: &BrokerId, request: Request) -> io::Result<Response> {
         self.is_stopped.pass().await;
         if let Request::TxnMarker(marker) = &request {
-            let mut seen = self.shared.seen.lock().unwrap();
+            let mut seen = self.shared.seen();
             if seen.refusals > 0 {
                 seen.refusals -= 1;
                 return Ok(Response::TxnMarker(ErrorCode::NotCoordinator));
             }
             seen.markers.push((broker.clone(), marker.clone()));
         }
-        let member = self.shared.members.lock().unwrap().get(broker).cloned();
+        let member = self.shared.members().get(broker).cloned();
         let member = member.ok_or(io::ErrorKind::ConnectionRefused)?;
         member.is_stopped.pass().await;
         Ok(member.call(request).await)
@@ -248,7 +258,7 @@ impl Peers for Wires {
     ) -> io::Result<()> {
         self.is_stopped.pass().await;
         let written = (producer, transaction, commit, partitions.to_vec());
-        self.shared.seen.lock().unwrap().written.push(written);
+        self.shared.seen().written.push(written);
         Ok(())
     }
 }

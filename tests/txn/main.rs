@@ -3,6 +3,9 @@
 //! `rig.rs` is a producer; markers are taken down by the wires of `cluster.rs`, and some refused.
 
 mod commits;
+mod failover;
+mod fight;
+mod producer_ids;
 mod rig;
 
 #[path = "../support/cluster.rs"]

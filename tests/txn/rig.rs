@@ -6,8 +6,9 @@ use async_io::Timer;
 use futures_lite::future::block_on;
 use kaas_coordinator::{
     api::{
-        AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, EndTxnRequest, ErrorCode,
-        InitProducerIdRequest, InitProducerIdResponse, KeyType, Producer, Request, Response,
+        AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, CommitOffset, EndTxnRequest, ErrorCode,
+        InitProducerIdRequest, InitProducerIdResponse, KeyType, OffsetFetchRequest, Producer,
+        Request, Response, TxnOffsetCommitRequest,
     },
     assignment::View,
     config::{Config, TxnConfig},
@@ -111,6 +112,42 @@ pub(crate) fn add_offsets(broker: &Member, id: &str, producer: Producer, group: 
         unreachable!("an answer is of its request\'s kind")
     };
     error
+}
+
+/// TxnOffsetCommit of `orders/0`, outside of any membership.
+pub(crate) fn commit_offset(
+    broker: &Member,
+    (id, producer): (&str, Producer),
+    group: &str,
+    offset: i64,
+) -> ErrorCode {
+    let partition = TopicPartition::new("orders", 0);
+    let offsets = vec![CommitOffset { partition, offset, leader_epoch: -1, metadata: "".into() }];
+    let request = TxnOffsetCommitRequest {
+        group: group.into(),
+        transactional_id: id.into(),
+        producer,
+        generation: -1,
+        member_id: "".into(),
+        instance: None,
+        offsets,
+    };
+    let Response::TxnOffsetCommit(verdicts) = call(broker, Request::TxnOffsetCommit(request))
+    else {
+        unreachable!("an answer is of its request's kind")
+    };
+    verdicts[0].1
+}
+
+/// The committed offset of `orders/0`.
+pub(crate) fn fetch_offset(broker: &Member, group: &str) -> i64 {
+    let partitions = Some(vec![TopicPartition::new("orders", 0)]);
+    let request = OffsetFetchRequest { group: group.into(), partitions, require_stable: false };
+    let Response::OffsetFetch(response) = call(broker, Request::OffsetFetch(request)) else {
+        unreachable!("an answer is of its request's kind")
+    };
+    assert_eq!(response.error, ErrorCode::None);
+    response.partitions[0].offset
 }
 
 pub(crate) fn add_partition(broker: &Member, id: &str, producer: Producer) -> ErrorCode {

@@ -119,8 +119,7 @@ impl Producers {
         if highest > epoch {
             return Some(Fence { producer, epoch: highest, told: told.clone() });
         }
-        let (first, newest) = lineage.newest.filter(|&(first, _)| first > known.first)?;
-        debug_assert!(first > known.first && newest != producer);
+        let (_, newest) = lineage.newest.filter(|&(first, _)| first > known.first)?;
         let (&epoch, told) = lineage.producers.get(&newest)?.epochs.first_key_value()?;
         Some(Fence { producer: newest, epoch, told: told.clone() })
     }

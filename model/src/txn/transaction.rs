@@ -114,15 +114,18 @@ impl Txn {
 
     /// The oldest request to commit that has no answer has one.
     pub(super) fn answered(&mut self, outcome: Outcome, at: Micros) -> Commit {
-        let Some(Attempt { number, fence }) = self.open.pop_front() else { return Commit::Open };
+        let attempt = self.open.pop_front();
         match outcome {
             Outcome::Unknown => Commit::Open,
             Outcome::Ok => {
+                let fence = attempt.and_then(|attempt| attempt.fence);
                 self.committed = self.committed.or(Some(at));
-                self.possible += u64::from(fence.is_some());
+                // Whatever was thought of the request, it did commit.
+                self.possible += 1;
                 Commit::Done(fence)
             }
             Outcome::Refused => {
+                let Some(Attempt { number, fence }) = attempt else { return Commit::Open };
                 self.refused = Some(at);
                 if fence.is_some() {
                     return Commit::Open;

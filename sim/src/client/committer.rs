@@ -81,8 +81,14 @@ impl Committer {
     }
 
     /// Reads the offsets of `group` every so many microseconds, from `start` on.
-    pub fn reader(group: &str, every: u64, number: usize, start: u64) -> Self {
-        let mut it = Self::new(group, Arc::new([]), every, number, start);
+    pub fn reader(
+        group: &str,
+        partitions: Arc<[String]>,
+        every: u64,
+        number: usize,
+        start: u64,
+    ) -> Self {
+        let mut it = Self::new(group, partitions, every, number, start);
         it.rpc.be_loyal();
         Self { reads: true, only_reads: true, ..it }
     }
@@ -101,11 +107,13 @@ impl Committer {
         }
         self.act_at = u64::MAX;
         if self.reads {
+            // Now and then it wants no offset that a transaction may change. Of a partition that it
+            // does not name it hears nothing while there is no other.
+            let require_stable = cx.sometimes();
             let request = Request::OffsetFetch(OffsetFetchRequest {
                 group: self.group.clone(),
-                partitions: None,
-                // Some readers want no offset that a transaction may change.
-                require_stable: cx.sometimes(),
+                partitions: require_stable.then(|| self.partitions.clone()),
+                require_stable,
             });
             self.rpc.call(cx, Call::Fetch, request, REQUEST_TIMEOUT);
         } else {

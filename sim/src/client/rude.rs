@@ -302,20 +302,20 @@ impl Rude {
 
     fn take(&mut self, cx: &mut Cx<'_>, call: Call, response: Response) {
         match (call, response) {
-            (Call::Join, Response::JoinGroup(it)) if self.place == Place::Joining => {
-                if !self.is_superseded(cx, it.error) {
-                    self.joined(cx, &it);
-                }
+            (Call::Join, Response::JoinGroup(it))
+                if self.place == Place::Joining && !self.is_superseded(cx, it.error) =>
+            {
+                self.joined(cx, &it);
             }
             (Call::Sync, Response::SyncGroup(it)) if self.place == Place::Begun => {
                 self.synced(cx, &it);
             }
             (Call::Heartbeat, Response::Heartbeat(error))
-                if matches!(self.place, Place::Begun | Place::In) =>
+                if matches!(self.place, Place::Begun | Place::In)
+                    && !self.shrugs_off(cx, error)
+                    && !error.is_none() =>
             {
-                if !self.shrugs_off(cx, error) && !error.is_none() {
-                    self.refused(cx, error);
-                }
+                self.refused(cx, error);
             }
             (Call::Commit, Response::OffsetCommit(partitions)) => {
                 let error = partitions.first().map_or(ErrorCode::None, |(_, error)| *error);

@@ -87,12 +87,29 @@ impl Lens {
             Response::VerifyTxn(it) => record.refused(it.error),
             Response::TxnOutcome(it) => record.refused(it.err().unwrap_or(ErrorCode::None)),
         }
-        let is_about_one = asked.groups.len() == 1 && !asked.what.is_empty();
-        if response.is_success() && is_about_one && asked.what != "describe" {
-            self.served(&at, &asked.groups[0].clone(), asked.what, record);
+        if response.is_success() {
+            self.spoke(&at, &asked, record);
         }
         if let [group] = &asked.groups[..] {
             record.answered(group, response);
+        }
+    }
+
+    /// A success speaks for what it is about.
+    fn spoke(&mut self, at: &At<'_>, asked: &Asked, record: &mut Record) {
+        if let ([group], false) = (&asked.groups[..], asked.what.is_empty())
+            && asked.what != "describe"
+        {
+            self.served(at, group, asked.what, record);
+        }
+        if let Some(id) = &asked.transactional_id {
+            self.see(What::Served {
+                broker: at.broker.clone(),
+                local: at.local,
+                key: Arc::clone(id),
+                kind: Kind::Transaction,
+                what: "transaction",
+            });
         }
     }
 

@@ -4,7 +4,7 @@
 
 use kaas_coordinator::{
     api::{KeyType, Request},
-    ids::{GroupId, InstanceId, TopicPartition},
+    ids::{GroupId, InstanceId, TopicPartition, TransactionalId},
 };
 use model::Name;
 
@@ -29,6 +29,8 @@ pub(super) struct Asked {
     pub(super) round: u64,
     /// The transaction that it is part of or ends.
     pub(super) txn: Option<u64>,
+    /// The transactional id whose coordinator it is for.
+    pub(super) transactional_id: Option<Name>,
     /// Whether it asks for the transaction to commit.
     pub(super) commits: bool,
 }
@@ -81,6 +83,7 @@ impl Asked {
             key_type,
             round,
             txn: None,
+            transactional_id: body.transactional_id().map(TransactionalId::shared),
             commits: false,
         }
     }

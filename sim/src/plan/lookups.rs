@@ -17,6 +17,21 @@ impl Plan {
         (0..count).map(|partition| format!("{topic}/{partition}")).collect()
     }
 
+    /// The topic that a group consumes; empty if there is no such group.
+    pub fn topic_of(&self, group: &str) -> &str {
+        let topics = self.clients.iter().filter_map(|clients| match clients {
+            Clients::Group { name, topic, .. } | Clients::Committer { name, topic, .. } => {
+                Some((name, topic))
+            }
+            Clients::Reader { .. }
+            | Clients::OneShot { .. }
+            | Clients::Admin { .. }
+            | Clients::Rude { .. } => None,
+        });
+        let mut topics = topics.filter(|(name, _)| *name == group);
+        topics.next().map_or("", |(_, topic)| topic.as_str())
+    }
+
     /// The groups that are there for the whole run: those of consumers and committers.
     pub fn groups(&self) -> Arc<[String]> {
         let names = self.clients.iter().filter_map(|clients| match clients {

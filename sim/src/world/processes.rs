@@ -78,12 +78,11 @@ impl World {
     /// The faults are over: rude clients stay away from now on.
     pub(super) fn end_rudeness(&mut self) {
         for client in 0..self.clients.len() {
-            if let Some(Client::Rude(_)) = self.clients[client].client {
-                self.with_client(client, |it, cx| {
-                    let Client::Rude(it) = it else { unreachable!("it was just seen") };
+            self.with_client(client, |it, cx| {
+                if let Client::Rude(it) = it {
                     it.stop(cx);
-                });
-            }
+                }
+            });
         }
     }
 

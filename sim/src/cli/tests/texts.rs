@@ -50,6 +50,7 @@ fn a_summary_can_be_scanned() {
     no-zombie-commit            9,600
     generation-agreement        9,600
     exclusive-assignment        9,600
+    txn-isolation               9,600
     read-filter                 9,600
     reply-bound                 9,600
     volume-confinement          9,600

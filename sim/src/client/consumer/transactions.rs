@@ -14,7 +14,7 @@ use kaas_coordinator::{
         AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, CommitOffset, EndTxnRequest, ErrorCode,
         InitProducerIdRequest, Producer, Request, Response, TxnOffsetCommitRequest,
     },
-    ids::{TopicPartition, TransactionalId},
+    ids::{MemberId, TopicPartition, TransactionalId},
 };
 
 use super::{Call, Consumer, Phase};
@@ -79,8 +79,9 @@ struct Open {
     number: u64,
     /// The records `from..to` of each partition.
     ranges: Vec<(TopicPartition, i64, i64)>,
-    /// The generation in which it was given the partitions.
-    generation: i32,
+    /// The membership under which it was given the partitions; a generation alone is none, since
+    /// the next coordinator counts anew.
+    membership: (MemberId, i32),
 }
 
 impl Transactions {
@@ -201,7 +202,8 @@ impl Consumer {
             ranges.push((partition.clone(), *position, *position + records));
         }
         let number = cx.lens.txn_begins(cx.name, producer);
-        it.open = Some(Open { number, ranges, generation: self.generation });
+        let membership = (self.member_id.clone(), self.generation);
+        it.open = Some(Open { number, ranges, membership });
         it.next(Stage::AddPartitions, cx.now);
     }
 
@@ -223,8 +225,8 @@ impl Consumer {
             group: self.group.clone(),
             transactional_id: it.id.clone(),
             producer: it.producer.unwrap_or(Producer::NONE),
-            generation: open.generation,
-            member_id: self.member_id.clone(),
+            generation: open.membership.1,
+            member_id: open.membership.0.clone(),
             instance: self.instance.clone(),
             offsets: open.ranges.iter().map(offset).collect(),
         };
@@ -366,7 +368,8 @@ impl Consumer {
             cx.record.tell(cx.name, || "aborts its transaction".to_owned());
             cx.record.reach(Milestone::TxnAborted);
         }
-        if self.phase != Phase::Consuming || self.generation != open.generation {
+        let is_same = open.membership == (self.member_id.clone(), self.generation);
+        if self.phase != Phase::Consuming || !is_same {
             return;
         }
         self.commit_at = cx.now + self.settings.commit_every;

@@ -8,11 +8,11 @@ use model::Outcome;
 use std::collections::BTreeMap;
 
 /// A group and a partition of it.
-pub(crate) type Place = (usize, usize);
+pub(super) type Place = (usize, usize);
 
 /// What is done wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mutant {
+pub(super) enum Mutant {
     /// The marker reaches one partition of the group; the others lose their writes.
     OnePartition,
     /// An abort shows the writes.
@@ -43,7 +43,7 @@ pub(crate) enum Mutant {
     Turned,
 }
 
-pub(crate) const MUTANTS: [Mutant; 14] = [
+pub(super) const MUTANTS: [Mutant; 14] = [
     Mutant::OnePartition,
     Mutant::OnAbort,
     Mutant::CarriedAlong,
@@ -62,10 +62,10 @@ pub(crate) const MUTANTS: [Mutant; 14] = [
 
 /// A write, and its place in the order in which writes were appended.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Value {
+pub(super) struct Value {
     appended: u64,
-    pub(crate) offset: i64,
-    pub(crate) write: u64,
+    pub(super) offset: i64,
+    pub(super) write: u64,
 }
 
 #[derive(Debug, Default)]
@@ -77,13 +77,13 @@ struct Register {
 
 /// Who acts for a transactional id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Producer {
-    pub(crate) id: usize,
-    pub(crate) epoch: i16,
+pub(super) struct Producer {
+    pub(super) id: usize,
+    pub(super) epoch: i16,
 }
 
 impl Producer {
-    pub(crate) fn number(self) -> i64 {
+    pub(super) fn number(self) -> i64 {
         500 + i64::try_from(self.id).expect("there are two of them")
     }
 }
@@ -108,11 +108,11 @@ struct Id {
 
 /// Records of the input of a group that a transaction took in.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Effect {
-    pub(crate) txn: u64,
-    pub(crate) group: usize,
-    pub(crate) from: i64,
-    pub(crate) to: i64,
+pub(super) struct Effect {
+    pub(super) txn: u64,
+    pub(super) group: usize,
+    pub(super) from: i64,
+    pub(super) to: i64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -135,7 +135,7 @@ enum Marker {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Reference {
+pub(super) struct Reference {
     mutant: Option<Mutant>,
     /// Whether a deletion removes what is pending.
     deletes_pending: bool,
@@ -146,7 +146,7 @@ pub(crate) struct Reference {
 }
 
 impl Reference {
-    pub(crate) fn new(mutant: Option<Mutant>, deletes_pending: bool) -> Reference {
+    pub(super) fn new(mutant: Option<Mutant>, deletes_pending: bool) -> Reference {
         Reference { mutant, deletes_pending, ..Reference::default() }
     }
 
@@ -159,12 +159,12 @@ impl Reference {
         Value { appended: self.appended, offset, write }
     }
 
-    pub(crate) fn commit(&mut self, place: Place, (offset, write): (i64, u64)) {
+    pub(super) fn commit(&mut self, place: Place, (offset, write): (i64, u64)) {
         let value = self.append(offset, write);
         self.registers.entry(place).or_default().committed = Some(value);
     }
 
-    pub(crate) fn delete(&mut self, place: Place) {
+    pub(super) fn delete(&mut self, place: Place) {
         let register = self.registers.entry(place).or_default();
         register.committed = None;
         if self.deletes_pending {
@@ -173,14 +173,14 @@ impl Reference {
     }
 
     /// The committed value; `Err`: refused.
-    pub(crate) fn fetch(&mut self, place: Place, stable: bool) -> Result<Option<Value>, ()> {
+    pub(super) fn fetch(&mut self, place: Place, stable: bool) -> Result<Option<Value>, ()> {
         let refuses = stable && !self.is(Mutant::Unstable);
         let register = self.registers.entry(place).or_default();
         if refuses && !register.pending.is_empty() { Err(()) } else { Ok(register.committed) }
     }
 
     /// A new producer for that id, once the last transaction has ended everywhere.
-    pub(crate) fn init(&mut self, id: usize) -> Option<Producer> {
+    pub(super) fn init(&mut self, id: usize) -> Option<Producer> {
         if self.ids[id].state == State::Ongoing {
             self.end_of(id, false, None);
         }
@@ -193,7 +193,7 @@ impl Reference {
         Some(Producer { id, epoch: self.ids[id].epoch })
     }
 
-    pub(crate) fn write(
+    pub(super) fn write(
         &mut self,
         producer: Producer,
         txn: u64,
@@ -227,7 +227,7 @@ impl Reference {
         Outcome::Ok
     }
 
-    pub(crate) fn end(
+    pub(super) fn end(
         &mut self,
         Producer { id, epoch }: Producer,
         txn: u64,
@@ -267,12 +267,12 @@ impl Reference {
         }
     }
 
-    pub(crate) fn markers(&self) -> usize {
+    pub(super) fn markers(&self) -> usize {
         self.markers.len()
     }
 
     /// One of the markers arrives; the effect, if it is the output's.
-    pub(crate) fn deliver(&mut self, which: usize) -> Option<Effect> {
+    pub(super) fn deliver(&mut self, which: usize) -> Option<Effect> {
         match self.markers.remove(which) {
             Marker::Output { effect, .. } => Some(effect),
             Marker::Again { place, value } => {
