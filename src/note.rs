@@ -30,6 +30,8 @@ pub enum Note {
         group: GroupId,
         /// How many offsets the file holds.
         offsets: usize,
+        /// How many transactions have offsets here that wait for their end.
+        pending: usize,
         /// How many older claims were removed.
         claims_removed: usize,
     },

@@ -191,6 +191,21 @@ impl Record {
         }
     }
 
+    fn mark_transaction(&mut self, event: &TxnEvent) {
+        match event {
+            TxnEvent::Loaded { phase: "PrepareCommit" | "PrepareAbort", .. } => {
+                self.reach(Milestone::TxnTakenOverPrepared);
+            }
+            TxnEvent::Loaded { phase: "Ongoing", .. } => self.reach(Milestone::TxnTakenOverOpen),
+            TxnEvent::Resumed => self.reach(Milestone::TxnResumed),
+            TxnEvent::Prepared { .. } => self.reach(Milestone::TxnPrepared),
+            TxnEvent::TimedOut { .. } => self.reach(Milestone::TxnTimedOut),
+            TxnEvent::Fenced { .. } => self.reach(Milestone::TxnFenced),
+            TxnEvent::VolumeFailed { .. } => self.reach(Milestone::TxnVolumeFailed),
+            _ => {}
+        }
+    }
+
     fn mark_note(&mut self, note: &Note) {
         match note {
             Note::ViewApplied { .. } => self.reach(Milestone::ViewApplied),
@@ -202,7 +217,10 @@ impl Record {
             }),
             Note::ViewStale => self.reach(Milestone::ViewStale),
             Note::ViewFresh => self.reach(Milestone::ViewFresh),
-            Note::Loaded { offsets, claims_removed, .. } => {
+            Note::Loaded { offsets, pending, claims_removed, .. } => {
+                if *pending > 0 {
+                    self.reach(Milestone::LoadedPending);
+                }
                 let is_new = *offsets == 0;
                 self.reach(if is_new { Milestone::LoadedNothing } else { Milestone::Loaded });
                 if *claims_removed > 0 {
@@ -235,6 +253,8 @@ impl Record {
                 }
             }
             Note::Idle { .. } => self.reach(Milestone::PutAway),
+            Note::Transaction { event, .. } => self.mark_transaction(event),
+            Note::ProducerIdsTaken { .. } => self.reach(Milestone::ProducerIdsTaken),
             Note::State { state, .. } => match *state {
                 "Empty" => self.reach(Milestone::StateEmpty),
                 "PreparingRebalance" => self.reach(Milestone::StatePreparing),
@@ -248,9 +268,7 @@ impl Record {
                 "sync" => self.reach(Milestone::SyncExpired),
                 _ => {}
             },
-            Note::Transaction { .. }
-            | Note::ProducerIdsTaken { .. }
-            | Note::ProducerIdsRefused { .. } => {}
+            Note::ProducerIdsRefused { .. } => {}
         }
     }
 }

@@ -51,6 +51,7 @@ impl Entry {
                 core.notes.push(Note::Loaded {
                     group: self.id.clone(),
                     offsets: file.offsets.len(),
+                    pending: file.pending.transactions().count(),
                     claims_removed: removed,
                 });
                 self.owned(core, turn, claim, file);

@@ -345,16 +345,22 @@ impl Consumer {
 
     /// Leaves for good. A static member does not tell anybody: it may come back.
     pub fn leave(&mut self, cx: &mut Cx<'_>) {
-        if self.instance.is_none() && self.is_member() && self.rpc.coordinator().is_some() {
-            let member = LeaveIdentity { member_id: self.member_id.clone(), instance: None };
-            let request = LeaveRequest { group: self.group.clone(), members: vec![member] };
-            self.rpc.call(cx, Call::Leave, Request::LeaveGroup(request), REQUEST_TIMEOUT);
-        }
+        self.say_goodbye(cx);
         self.rejoin(cx, 0);
         self.join_at = u64::MAX;
         self.phase = Phase::Gone;
         self.go_on_in_transaction(cx);
         cx.record.tell(cx.name, || "leaves".to_owned());
+    }
+
+    /// As a consumer does when it closes, unless it is static.
+    fn say_goodbye(&mut self, cx: &mut Cx<'_>) {
+        let has_joined = self.phase != Phase::Out && !self.member_id.is_empty();
+        if self.instance.is_none() && has_joined && self.rpc.coordinator().is_some() {
+            let member = LeaveIdentity { member_id: self.member_id.clone(), instance: None };
+            let request = LeaveRequest { group: self.group.clone(), members: vec![member] };
+            self.rpc.call(cx, Call::Leave, Request::LeaveGroup(request), REQUEST_TIMEOUT);
+        }
     }
 
     /// An answer has arrived.

@@ -16,12 +16,16 @@ pub(super) fn of(note: &Note) -> Option<(Option<&GroupId>, String)> {
         Note::ViewRefused { reason } => (None, format!("keeps its view: the file is {reason}")),
         Note::ViewStale => (None, "serves nobody: its view is stale".to_owned()),
         Note::ViewFresh => (None, "serves again".to_owned()),
-        Note::Loaded { group, offsets, claims_removed } => {
+        Note::Loaded { group, offsets, pending, claims_removed } => {
+            let pending = match pending {
+                0 => String::new(),
+                pending => format!(", {} pending", count(*pending, "transaction")),
+            };
             let removed = match claims_removed {
                 0 => String::new(),
                 removed => format!(", {} removed", count(*removed, "claim")),
             };
-            (Some(group), format!("loaded {}{removed}", count(*offsets, "offset")))
+            (Some(group), format!("loaded {}{pending}{removed}", count(*offsets, "offset")))
         }
         Note::Fenced { group, during } => (Some(group), format!("fenced at {during}")),
         Note::Quarantined { group, reason } => (Some(group), format!("refused: file is {reason}")),

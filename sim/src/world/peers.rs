@@ -121,6 +121,9 @@ impl World {
     ) -> bool {
         let Some(call) = self.peers.calls.get(&request) else { return false };
         let from = call.from.0;
+        if matches!(response, Response::TxnMarker(error) if !error.is_none()) {
+            self.record.reach(Milestone::MarkerRefused);
+        }
         let slot = &self.brokers[broker];
         let local = slot.clock.local(self.now);
         self.record.fold(broker as u64, 2, request << 8 ^ crate::lens::verdict_of(response));

@@ -103,7 +103,10 @@ fn whatever_is_not_as_expected_is_told() {
 fn what_does_not_apply_is_told_by_tag_or_operation() {
     let table = [
         (json!({"tags": ["persistent_members_only"]}), "membership does not outlive"),
-        (json!({"when": {"op": "end_txn", "result": "COMMIT"}}), "transactions are not built yet"),
+        (
+            json!({"when": {"op": "topic_delete"}}),
+            "a deleted topic is not the coordinator's affair",
+        ),
         (json!({"when": {"op": "fly"}}), "an operation that is unknown here"),
         (
             json!({"when": {"op": "store", "mode": "fail", "error": "CORRUPT_MESSAGE"}}),

@@ -40,8 +40,11 @@ scenarios! {
     broker_death
     closing_broker_answers
     cold_commit_after_failover
+    coordinator_dies_after_prepare
+    cross_broker_commit
     deposed_controller
     fenced_zombie
+    group_moves_mid_transaction
     lagging_owner
     late_description
     never_syncing_leader
@@ -53,8 +56,10 @@ scenarios! {
     silent_death
     static_restart
     stranded_follower
+    transaction_times_out
     unreadable_file
     volume_full
+    zombie_producer_fenced
     zombie_wakes
 }
 

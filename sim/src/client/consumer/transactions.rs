@@ -388,6 +388,7 @@ impl Consumer {
     fn fenced(&mut self, cx: &mut Cx<'_>, error: ErrorCode) {
         cx.record.tell(cx.name, || format!("is fenced: {error}"));
         cx.record.reach(Milestone::ProducerFenced);
+        self.say_goodbye(cx);
         self.begin_anew(cx, RESTART);
     }
 
