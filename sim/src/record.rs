@@ -202,7 +202,12 @@ impl Record {
             TxnEvent::TimedOut { .. } => self.reach(Milestone::TxnTimedOut),
             TxnEvent::Fenced { .. } => self.reach(Milestone::TxnFenced),
             TxnEvent::VolumeFailed { .. } => self.reach(Milestone::TxnVolumeFailed),
-            _ => {}
+            TxnEvent::Loaded { .. }
+            | TxnEvent::Completed { .. }
+            | TxnEvent::Quarantined { .. }
+            | TxnEvent::Dropped { .. }
+            | TxnEvent::Idle
+            | TxnEvent::Expired => {}
         }
     }
 

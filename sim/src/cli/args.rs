@@ -41,7 +41,7 @@ pub(super) enum Command {
     Determinism(DeterminismArgs),
     /// Runs recorded behaviour of Kafka against the production coordinator
     Conformance(ConformanceArgs),
-    /// Plants bugs in a copy of the source, one at a time, and measures how soon each is found
+    /// Plants bugs in a copy of the source, one at a time, and times the finds
     Prove(ProveArgs),
     /// What a cluster promises
     Promises,

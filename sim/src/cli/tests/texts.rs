@@ -30,6 +30,7 @@ fn a_summary_can_be_scanned() {
         budget: None,
         jobs: NonZeroUsize::MIN,
         real: Duration::from_millis(2_500),
+        shared: &[],
     };
     let text = summary.text();
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
@@ -57,7 +58,7 @@ fn a_summary_can_be_scanned() {
     convergence                 9,600
 
     …
-    not yet   fenced-at-sync (rare)
+    not yet   fenced-at-sync (rare), marker-outlived-its-coordinator (rare)
 
     faults, effective/planned
     kill 480/720
@@ -105,7 +106,7 @@ fn a_replay_tells_all_and_how_to_do_it_again() {
     again     cargo sim replay 3 --trace
     ");
     insta::assert_snapshot!(replay::verdict(&kept(), "cargo sim replay 3 --trace", false), @"
-    kept      every promise: 440 checks, 85 milestones, 3,214 events, 75.000s of simulated time
+    kept      every promise: 480 checks, 101 milestones, 3,214 events, 75.000s of simulated time
     digest    c7cda96659fc7ac44af483958162e01a
     told      cargo sim replay 3 --trace
     ");
