@@ -150,7 +150,7 @@ pub(super) struct ProveArgs {
     /// A bug that is somewhere else; may be given several times
     #[arg(long = "patch", value_name = "FILE")]
     pub(super) patches: Vec<PathBuf>,
-    /// A few bugs, one for each part of the source, and none further than to its first failure
+    /// A few bugs from all over the source, each only to its first failure
     #[arg(long, conflicts_with_all = ["bugs", "patches"])]
     pub(super) quick: bool,
     /// How many seeds for each bug
