@@ -73,6 +73,8 @@ pub struct Lens {
     processed: BTreeMap<Name, BTreeSet<TopicPartition>>,
     /// What the examiner read last.
     examined: BTreeMap<(Name, TopicPartition), i64>,
+    /// The groups about which it was told anything.
+    answered_to_examiner: BTreeSet<Name>,
 }
 
 /// The reign, the generation and the member id that a static member was told.
@@ -109,6 +111,7 @@ impl Lens {
             open_txns: BTreeMap::new(),
             processed: BTreeMap::new(),
             examined: BTreeMap::new(),
+            answered_to_examiner: BTreeSet::new(),
         }
     }
 

@@ -146,6 +146,7 @@ impl Lens {
             return;
         }
         let group = asked.groups[0].shared();
+        self.answered_to_examiner.insert(Arc::clone(&group));
         for it in it.partitions.iter().filter(|it| it.error.is_none() && it.offset >= 0) {
             self.examined.insert((Arc::clone(&group), it.partition.clone()), it.offset);
         }

@@ -115,9 +115,18 @@ impl Lens {
         }
     }
 
+    /// Whether the examiner has no answer yet about a group of which anything was processed.
+    pub fn misses_an_answer(&self) -> bool {
+        let mut groups = self.processed.keys().filter(|group| !self.is_rotten(group));
+        groups.any(|group| !self.answered_to_examiner.contains(group))
+    }
+
     /// What was processed of each input, now that everything has come to rest.
     pub fn processed_at_end(&mut self) {
         for (group, partitions) in std::mem::take(&mut self.processed) {
+            if self.is_rotten(&group) {
+                continue;
+            }
             for it in partitions {
                 let upto = self.examined.get(&(Arc::clone(&group), it.clone())).copied();
                 let partition = self.partition(&it);

@@ -94,10 +94,6 @@ impl Consumer {
     fn forget_everything(&mut self, cx: &mut Cx<'_>, down: u64) {
         self.restart_at = u64::MAX;
         self.begin_anew(cx, down);
-        self.rpc.forget_everything(cx, cx.now.saturating_add(down));
-        if let Some(it) = &mut self.transactions {
-            it.forget_everything(cx, down);
-        }
     }
 
     /// An error ends the process.

@@ -101,11 +101,6 @@ impl Transactions {
         }
     }
 
-    /// The process is gone, and back after a while.
-    pub(super) fn forget_everything(&mut self, cx: &mut Cx<'_>, down: u64) {
-        self.rpc.forget_everything(cx, cx.now.saturating_add(down));
-    }
-
     fn next(&mut self, stage: Stage, at: u64) {
         (self.stage, self.at) = (stage, at);
     }
@@ -393,8 +388,11 @@ impl Consumer {
     }
 
     /// The application ends, and begins after a while with nothing but its names.
-    pub(super) fn begin_anew(&mut self, cx: &Cx<'_>, after: u64) {
+    pub(super) fn begin_anew(&mut self, cx: &mut Cx<'_>, after: u64) {
+        let start = cx.now.saturating_add(after);
+        self.rpc.forget_everything(cx, start);
         if let Some(it) = &mut self.transactions {
+            it.rpc.forget_everything(cx, start);
             it.open = None;
             it.producer = None;
             it.is_doubtful = false;
