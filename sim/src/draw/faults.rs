@@ -314,7 +314,8 @@ fn fail(draw: &mut Draw<'_>) {
         let group = draw.group();
         let to = broker.unwrap_or_else(|| draw.broker());
         let lasts = u64::try_from(duration.as_millis()).expect("a short time");
-        let soon = draw.at + draw.stream.below(lasts + 1);
+        // Who can't read does not hear of a move either, so that must come a little before.
+        let soon = draw.at - 1500 + draw.stream.below(lasts + 1501);
         draw.push_at(soon, Action::Entry { group: group.clone(), broker: Some(to) });
         if draw.stream.percent(50) {
             let back = Some(draw.broker());
