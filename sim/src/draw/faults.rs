@@ -301,13 +301,27 @@ fn slow(draw: &mut Draw<'_>) {
     draw.push(Action::Slow { broker, by, duration });
 }
 
+/// Most operations are those of a take-over, and fail only if there is one: mostly a group moves to
+/// whoever can't do them, once while it can't and perhaps once more.
 fn fail(draw: &mut Draw<'_>) {
     let broker = draw.somebody();
     let error = if draw.stream.percent(60) { Failure::Io } else { Failure::Full };
     let on = if error == Failure::Full { Operation::Any } else { draw.operation() };
     let percent = *draw.stream.pick(&[3, 10, 30, 100]);
     let duration = draw.duration(12_000);
-    draw.push(Action::Fail { broker, error, on, percent, duration });
+    draw.push(Action::Fail { broker: broker.clone(), error, on, percent, duration });
+    if draw.stream.percent(70) {
+        let group = draw.group();
+        let to = broker.unwrap_or_else(|| draw.broker());
+        let lasts = u64::try_from(duration.as_millis()).expect("a short time");
+        // Who can't read does not hear of a move either, so that must come a little before.
+        let soon = draw.at - 1500 + draw.stream.below(lasts + 1501);
+        draw.push_at(soon, Action::Entry { group: group.clone(), broker: Some(to) });
+        if draw.stream.percent(50) {
+            let back = Some(draw.broker());
+            draw.push_at(soon + 1500, Action::Entry { group, broker: back });
+        }
+    }
 }
 
 fn slow_volume(draw: &mut Draw<'_>) {

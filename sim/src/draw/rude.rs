@@ -48,7 +48,8 @@ pub(super) fn draw_rude(plan: &mut Plan) {
             | Manner::WakesLate
             | Manner::ChangesMind
             | Manner::Disagrees
-            | Manner::OddSession => stream.pick(&groups).clone(),
+            | Manner::OddSession
+            | Manner::LivesInThePast => stream.pick(&groups).clone(),
         };
         let every = match manner {
             // Sometimes it wakes while it still is a member.
@@ -62,7 +63,8 @@ pub(super) fn draw_rude(plan: &mut Plan) {
             | Manner::NeverRejoins
             | Manner::Disagrees
             | Manner::Crowds
-            | Manner::OddSession => between(&mut stream, 500, 8_000),
+            | Manner::OddSession
+            | Manner::LivesInThePast => between(&mut stream, 500, 8_000),
         };
         if *manner == Manner::Crowds {
             plan.group_max = Some(size);

@@ -25,6 +25,8 @@ pub enum Manner {
     Crowds,
     /// Joins with session timeouts out of bounds.
     OddSession,
+    /// Commits, heartbeats and syncs as of the generation before its own, in which it is a member.
+    LivesInThePast,
 }
 
 impl Manner {
@@ -41,6 +43,7 @@ impl Manner {
         ("disagrees", Self::Disagrees),
         ("crowds", Self::Crowds),
         ("odd-session", Self::OddSession),
+        ("lives-in-the-past", Self::LivesInThePast),
     ];
 
     /// What it is called.

@@ -25,6 +25,7 @@ fn a_summary_can_be_scanned() {
     let summary = Summary {
         suite: &suite,
         files: &BTreeMap::new(),
+        shared: &[],
         first: Seed(0),
         profile: crate::draw::PROFILES[0].0,
         budget: None,

@@ -125,6 +125,10 @@ impl Rude {
             Manner::NeverRejoins | Manner::NeverSyncs => {}
             Manner::ChangesMind => self.again(cx, 0),
             Manner::WakesLate => self.act_as_of_old(cx),
+            Manner::LivesInThePast => {
+                self.generation -= 1;
+                self.act_as_of_old(cx);
+            }
             _ => {
                 self.leave(cx);
                 self.anew(cx);
@@ -132,7 +136,7 @@ impl Rude {
         }
     }
 
-    /// Does all that a member does, as if no time had passed.
+    /// Does all that a member of the generation it believes in does, as if no time had passed.
     fn act_as_of_old(&mut self, cx: &mut Cx<'_>) {
         let generation = self.generation;
         cx.record.tell(cx.name, || format!("wakes and acts as of generation {generation}"));
