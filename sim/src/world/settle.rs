@@ -185,7 +185,8 @@ impl World {
                         it.drain();
                     }
                 }
-                let bound = self.transactions_bound();
+                // Who is fenced only now begins anew, and its group with it.
+                let bound = self.convergence_bound();
                 self.enter_phase(SettlePhase::Drain, bound);
             }
             Some(stuck) if self.now >= self.settle.until => self.give_up(stuck),
@@ -202,12 +203,13 @@ impl World {
         let is_gone = |phase| matches!(phase, Phase::Gone | Phase::Failed(_));
         let (gone, there): (Vec<_>, Vec<_>) = consumers.partition(|(_, it)| is_gone(it.phase()));
         let is_late = self.now >= self.settle.until;
+        let awaits_timeouts = !gone.is_empty() && self.plan.longest_transaction().is_some();
         let busy = there.iter().find(|(_, it)| !it.is_between_transactions());
-        match busy.map(|(name, _)| name.to_string()) {
-            Some(who) if is_late => {
-                self.give_up(Stuck { who, why: "can't end its transaction".to_owned() });
-            }
-            None if gone.is_empty() || is_late => {
+        let why = || "can't end its transaction".to_owned();
+        let busy = busy.map(|(name, _)| Stuck { who: name.to_string(), why: why() });
+        match busy.or_else(|| self.unstable(&[])) {
+            Some(stuck) if is_late => self.give_up(stuck),
+            None if !awaits_timeouts || is_late => {
                 let idle = micros(config::broker().idle_max) + 2_000_000;
                 self.enter_phase(SettlePhase::Idle, idle);
             }
