@@ -31,7 +31,6 @@ fn a_summary_can_be_scanned() {
         budget: None,
         jobs: NonZeroUsize::MIN,
         real: Duration::from_millis(2_500),
-        shared: &[],
     };
     let text = summary.text();
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
