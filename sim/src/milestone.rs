@@ -114,6 +114,7 @@ milestones! {
     StalledMessageDelivered "stalled-message-delivered" "a message arrived after a cut had healed",
     ConnectBlackHoled "connect-black-holed" "a connection hung while it was opened",
     MarkerSent "marker-sent" "the end of a transaction reached the coordinator of a group",
+    PeerMessageStraggled "peer-message-straggled" "a message between brokers took so long that others overtook it",
     MarkerRefused "marker-refused" "a marker met a broker that could not take it, and was to be sent again",
     #[rare] MarkerOutlivedItsCoordinator "marker-outlived-its-coordinator" "a marker arrived whose sender was dead by then",
     TxnPrepared "txn-prepared" "the decision on a transaction was durable",

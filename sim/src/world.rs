@@ -148,7 +148,7 @@ impl World {
             handle: Handle::current(),
             net: Net::new(plan.seed, plan.network),
             wires: Wires::default(),
-            peers: Peers::default(),
+            peers: Peers::new(&plan),
             output: Output::default(),
             volume: SharedVolume::default(),
             storage: Storage::new(&plan),

@@ -12,18 +12,40 @@ use super::{Event, World};
 use crate::{
     hub::{Markers, Post},
     milestone::Milestone,
-    plan::Goodbye,
+    plan::{Goodbye, Plan},
+    seed::Stream,
 };
 
 /// Where brokers stand among the clients in the streams of the network.
 const BROKERS: usize = 1 << 20;
 
+/// How many of a hundred messages between brokers straggle.
+const STRAGGLERS: u32 = 2;
+/// By how much, in microseconds: a broker waits for five seconds before it sends again.
+const STRAGGLES: (u64, u64) = (20_000, 9_000_000);
+
 /// What brokers have asked each other and not heard yet.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Peers {
+    stragglers: Stream,
+    /// How many of a hundred messages straggle in this run.
+    straggling: u32,
     calls: BTreeMap<u64, PeerCall>,
     /// Messages that a cut keeps from arriving, in order.
     stalled: Vec<Event>,
+}
+
+impl Peers {
+    /// Nothing has been asked yet. Messages straggle where there are faults at all.
+    pub(super) fn new(plan: &Plan) -> Self {
+        let has_faults = plan.steps.iter().any(|step| step.action.is_fault());
+        Self {
+            stragglers: Stream::new(plan.seed, "stragglers", 0),
+            straggling: if has_faults && !plan.is_fixed() { STRAGGLERS } else { 0 },
+            calls: BTreeMap::new(),
+            stalled: Vec::new(),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -53,9 +75,22 @@ impl World {
     }
 
     fn peer_latency(&mut self, from: usize, to: usize) -> u64 {
-        // Both ends are slow if they are slow.
         let latency = self.net.latency(BROKERS + from, to);
-        latency + if from == to { 0 } else { self.net.extra(from) }
+        if from == to {
+            return latency;
+        }
+        // Both ends are slow if they are slow.
+        latency + self.net.extra(from) + self.straggles()
+    }
+
+    /// Now and then a message between brokers takes so long that it is overtaken by others, or was
+    /// sent again before it arrives.
+    fn straggles(&mut self) -> u64 {
+        if !self.peers.stragglers.percent(self.peers.straggling) {
+            return 0;
+        }
+        self.record.reach(Milestone::PeerMessageStraggled);
+        self.peers.stragglers.between(STRAGGLES.0, STRAGGLES.1)
     }
 
     /// Whether messages between two brokers have to wait for a link to heal.
