@@ -59,10 +59,15 @@ const KINDS: &[(&str, Kind, u32)] = &[
 /// The kinds that are about the processes of members; a swarm of their own.
 const PROCESSES: &[(&str, Kind, u32)] = &[("crash", crash, 4), ("duplicate", duplicate, 2)];
 
+/// Faults that are aimed at a window, drawn beside the others likewise.
+const AIMED: &[(&str, Kind, u32)] = &[("blind take-over", blind_take_over, 2)];
+
 /// The faults of a plan that lasts so many milliseconds.
 pub(super) fn draw(plan: &Plan, lasts: u64, is_storm: bool) -> Vec<Step> {
     let mut steps = Vec::new();
-    for (swarm, kinds) in [("swarm", KINDS), ("swarm of processes", PROCESSES)] {
+    for (swarm, kinds) in
+        [("swarm", KINDS), ("swarm of processes", PROCESSES), ("swarm of aims", AIMED)]
+    {
         let swarm = Stream::new(plan.seed, swarm, 0);
         draw_kinds(swarm, kinds, (plan, lasts, is_storm), &mut steps);
     }
@@ -321,6 +326,22 @@ fn fail(draw: &mut Draw<'_>) {
             let back = Some(draw.broker());
             draw.push_at(soon + 1500, Action::Entry { group, broker: back });
         }
+    }
+}
+
+/// Groups move to a broker that can read only now and then: enough to hear of the move, not enough to
+/// take over at the first attempt.
+fn blind_take_over(draw: &mut Draw<'_>) {
+    let (broker, duration) = (draw.broker(), millis(6_000));
+    let (error, on) = (Failure::Io, Operation::Read);
+    let named = Some(broker.clone());
+    draw.push(Action::Fail { broker: named, error, on, percent: 50, duration });
+    for after in [200, 1_400, 2_600, 3_800] {
+        let group = draw.group();
+        let to = Some(broker.clone());
+        draw.push_at(draw.at + after, Action::Entry { group: group.clone(), broker: to });
+        let back = Some(draw.broker());
+        draw.push_at(draw.at + after + 1_600, Action::Entry { group, broker: back });
     }
 }
 

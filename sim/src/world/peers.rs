@@ -19,8 +19,8 @@ use crate::{
 /// Where brokers stand among the clients in the streams of the network.
 const BROKERS: usize = 1 << 20;
 
-/// How many of a hundred messages between brokers straggle.
-const STRAGGLERS: u32 = 2;
+/// How many of a hundred messages between brokers straggle; one of these is drawn for each run.
+const STRAGGLERS: [u32; 5] = [0, 1, 3, 10, 40];
 /// By how much, in microseconds: a broker waits for five seconds before it sends again.
 const STRAGGLES: (u64, u64) = (20_000, 9_000_000);
 
@@ -39,9 +39,11 @@ impl Peers {
     /// Nothing has been asked yet. Messages straggle where there are faults at all.
     pub(super) fn new(plan: &Plan) -> Self {
         let has_faults = plan.steps.iter().any(|step| step.action.is_fault());
+        let mut stragglers = Stream::new(plan.seed, "stragglers", 0);
+        let straggling = *stragglers.pick(&STRAGGLERS);
         Self {
-            stragglers: Stream::new(plan.seed, "stragglers", 0),
-            straggling: if has_faults && !plan.is_fixed() { STRAGGLERS } else { 0 },
+            stragglers,
+            straggling: if has_faults && !plan.is_fixed() { straggling } else { 0 },
             calls: BTreeMap::new(),
             stalled: Vec::new(),
         }
