@@ -117,12 +117,20 @@ impl World {
                     // A broker may hear only now, at its first take-over since, that the volume has
                     // moved to its standby; who asks again is served.
                     self.settle.examinations += 1;
-                    if !self.lens.misses_an_answer() || self.settle.examinations == EXAMINATIONS {
+                    let is_restless = self.unstable(&[]).is_some();
+                    let is_all = !self.lens.misses_an_answer() && !is_restless;
+                    if is_all || self.settle.examinations == EXAMINATIONS {
                         self.close_books();
                         return;
                     }
-                    self.enter_phase(SettlePhase::Examine, 2 * REQUEST_TIMEOUT);
-                    self.examine();
+                    if is_restless {
+                        // A client that heard late of something has begun anew in the meantime.
+                        let bound = self.convergence_bound();
+                        self.enter_phase(SettlePhase::Groups, bound);
+                    } else {
+                        self.enter_phase(SettlePhase::Examine, 2 * REQUEST_TIMEOUT);
+                        self.examine();
+                    }
                 }
             }
         }
