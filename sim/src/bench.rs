@@ -52,7 +52,7 @@ pub fn standard(seed: Seed) -> Plan {
 fn faults() -> Vec<Step> {
     let ms = Duration::from_millis;
     let broker = |number| format!("kaas-{number}");
-    let at = |at, action| Step { at: Some(ms(at)), action };
+    let at = |at, action| Step { at: Some(ms(at)), when: None, action };
     vec![
         at(15_000, Action::Restart { broker: broker(1), down: ms(3000), exit: Exit::Graceful }),
         at(25_000, Action::Flap { broker: broker(0), duration: ms(2000) }),
@@ -72,7 +72,7 @@ fn faults() -> Vec<Step> {
             },
         ),
         at(52_000, Action::Pause { broker: broker(1), duration: ms(4000) }),
-        Step { at: None, action: Action::Wait { duration: ms(60_000) } },
+        Step { at: None, when: None, action: Action::Wait { duration: ms(60_000) } },
     ]
 }
 

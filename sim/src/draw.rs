@@ -2,7 +2,8 @@
 //!
 //! Which kinds of fault exist at all is drawn first (a swarm): some runs have none, some one kind
 //! only, few have all, so that every pair of kinds meets without the others. Every draw comes from a
-//! stream of its own purpose; `faults.rs` draws the single faults, `rude.rs` who is static or rude.
+//! stream of its own purpose; `faults.rs` draws the single faults, `windows.rs` those
+//! that wait for a moment, `rude.rs` who is static or rude.
 
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use crate::{
 
 mod faults;
 mod rude;
+mod windows;
 
 /// The profiles that plans can be drawn with: name and what it is for. The first is the default.
 pub const PROFILES: &[(&str, &str)] = &[
@@ -52,7 +54,11 @@ pub fn draw(seed: Seed, profile: &str) -> Option<Plan> {
         rude::draw_rude(&mut plan);
         plan.steps = faults::draw(&plan, lasts, profile == "storm");
     }
-    plan.steps.push(Step { at: None, action: Action::Wait { duration: millis(lasts) } });
+    plan.steps.push(Step {
+        at: None,
+        when: None,
+        action: Action::Wait { duration: millis(lasts) },
+    });
     Some(plan)
 }
 

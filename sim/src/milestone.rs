@@ -44,6 +44,7 @@ macro_rules! milestones {
 }
 
 milestones! {
+    MomentCame "moment-came" "a step that waited for a moment began",
     ViewApplied "view-applied" "a broker applied a newer view",
     ViewOlderRefused "view-older-refused" "a broker read a view older than its own and kept its own",
     ViewBehindLeaseRefused "view-behind-lease-refused" "a broker read the view of a deposed controller",

@@ -9,8 +9,12 @@ use std::time::Duration;
 
 mod lookups;
 mod manner;
+mod moment;
 
-pub use self::manner::Manner;
+pub use self::{
+    manner::Manner,
+    moment::{Moment, THERE, When},
+};
 
 /// A whole run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,6 +147,8 @@ pub enum Clients {
 pub struct Step {
     /// When it begins, since the start of the run. Without it, when the step before is over.
     pub at: Option<Duration>,
+    /// What it waits for from then on, if it does; the script goes on meanwhile.
+    pub when: Option<When>,
     /// What happens.
     pub action: Action,
 }

@@ -112,9 +112,9 @@ impl Trace {
 
     /// A step begins: one in the script's order has a section of its own.
     pub fn enter(&mut self, now: u64, step: usize) {
-        if self.plan.steps[step].at.is_some() {
+        if self.plan.steps[step].is_aside() {
             let action = self.plan.steps[step].action.clone();
-            self.push(now, "plan", Step { at: None, action }.to_string(), Kind::Step);
+            self.push(now, "plan", Step { at: None, when: None, action }.to_string(), Kind::Step);
             return;
         }
         self.begin_section(now, step);

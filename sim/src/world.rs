@@ -14,6 +14,7 @@
 //! | `storage.rs` | when volume operations happen, fail and get stuck |
 //! | `control.rs` | the controller, its file, and what goes wrong with both |
 //! | `script.rs` | the plan's steps, one after the other |
+//! | `moments.rs` | steps that wait until something has happened |
 //! | `faults.rs` | what each step begins and ends |
 //! | `processes.rs` | what steps do to single clients |
 //! | `settle.rs` | after the last step: heal, settle, look at everything once more |
@@ -43,6 +44,7 @@ use self::{
 mod brokers;
 mod control;
 mod faults;
+mod moments;
 mod peers;
 mod processes;
 mod queue;
@@ -119,6 +121,8 @@ enum Event {
     Boot { broker: usize },
     /// A broker that is told to close does so now.
     Close { broker: usize, incarnation: u64 },
+    /// A step waits for its moment from here on.
+    Arm { step: usize },
     /// A step begins.
     Begin { step: usize },
     /// What a step began ends.
@@ -241,6 +245,7 @@ impl World {
             Event::Publish => self.publish_if_changed(),
             Event::Boot { broker } => self.boot(broker),
             Event::Close { broker, incarnation } => self.close(broker, incarnation),
+            Event::Arm { step } => self.arm_later(step),
             Event::Begin { step } => self.begin_step(step),
             Event::End { step } => self.end_step(step),
             Event::Look => self.look(),

@@ -8,7 +8,11 @@ use super::{
     Console, Exit, Halt,
     layout::{WIDTH, wrap},
 };
-use crate::{milestone::Milestone, text};
+use crate::{
+    milestone::Milestone,
+    plan::{Moment, THERE},
+    text,
+};
 
 pub(super) fn promises(console: &mut Console<'_>) -> Result<Exit, Halt> {
     list(console, Promise::ALL.iter().map(|it| (it.name(), it.claim().to_owned())))
@@ -22,6 +26,13 @@ pub(super) fn verbs(console: &mut Console<'_>) -> Result<Exit, Halt> {
         describe(console, indent, "", verb.usage)?;
         writeln!(console.out)?;
     }
+    let moments = Moment::ALL.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+    let about = format!(
+        "Every step that takes `at` can wait for a moment too, `when=MOMENT` or, for the third from \
+         then on, `when=MOMENT:3`; of one group only with `of=GROUP`. The broker at which it came is \
+         called `{THERE}`. Moments are {moments}."
+    );
+    describe(console, indent, "when", &about)?;
     Ok(Exit::Kept)
 }
 

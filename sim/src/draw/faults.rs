@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use kaas_coordinator::group_hash::BrokerRing;
 
-use super::{between, millis, small};
+use super::{between, millis, small, windows};
 use crate::{
     plan::{
         Action, BrokerName, Clients, Damage, Exit, Failure, Goodbye, Operation, Plan, Step, Way,
+        When,
     },
     seed::Stream,
 };
@@ -19,16 +20,16 @@ use crate::{
 const FIRST: u64 = 4_000;
 
 /// What a kind of fault needs to be drawn.
-struct Draw<'a> {
+pub(super) struct Draw<'a> {
     plan: &'a Plan,
-    stream: Stream,
+    pub(super) stream: Stream,
     /// When it begins, in milliseconds.
     at: u64,
     steps: &'a mut Vec<Step>,
 }
 
 /// Draws one fault of a kind.
-type Kind = fn(&mut Draw<'_>);
+pub(super) type Kind = fn(&mut Draw<'_>);
 
 /// Every kind, and how many there are of it at most.
 const KINDS: &[(&str, Kind, u32)] = &[
@@ -65,9 +66,12 @@ const AIMED: &[(&str, Kind, u32)] = &[("blind take-over", blind_take_over, 2)];
 /// The faults of a plan that lasts so many milliseconds.
 pub(super) fn draw(plan: &Plan, lasts: u64, is_storm: bool) -> Vec<Step> {
     let mut steps = Vec::new();
-    for (swarm, kinds) in
-        [("swarm", KINDS), ("swarm of processes", PROCESSES), ("swarm of aims", AIMED)]
-    {
+    for (swarm, kinds) in [
+        ("swarm", KINDS),
+        ("swarm of processes", PROCESSES),
+        ("swarm of aims", AIMED),
+        ("swarm of windows", windows::KINDS),
+    ] {
         let swarm = Stream::new(plan.seed, swarm, 0);
         draw_kinds(swarm, kinds, (plan, lasts, is_storm), &mut steps);
     }
@@ -111,16 +115,22 @@ impl Draw<'_> {
         self.push_at(self.at, action);
     }
 
-    fn push_at(&mut self, at: u64, action: Action) {
-        self.steps.push(Step { at: Some(millis(at)), action });
+    /// From its time on, the action waits for a moment.
+    pub(super) fn push_when(&mut self, when: &When, action: Action) {
+        let (at, when) = (Some(millis(self.at)), Some(when.clone()));
+        self.steps.push(Step { at, when, action });
     }
 
-    fn broker(&mut self) -> BrokerName {
+    fn push_at(&mut self, at: u64, action: Action) {
+        self.steps.push(Step { at: Some(millis(at)), when: None, action });
+    }
+
+    pub(super) fn broker(&mut self) -> BrokerName {
         format!("kaas-{}", small(&mut self.stream, u64::from(self.plan.brokers)))
     }
 
     /// Some duration up to `most` milliseconds, of any magnitude from 50 ms on.
-    fn duration(&mut self, most: u64) -> Duration {
+    pub(super) fn duration(&mut self, most: u64) -> Duration {
         let mut top = 50;
         while top < most && self.stream.percent(75) {
             top *= 2;
@@ -161,7 +171,7 @@ impl Draw<'_> {
         Some(format!("{name}.{}", between(&mut self.stream, 1, members)))
     }
 
-    fn group(&mut self) -> String {
+    pub(super) fn group(&mut self) -> String {
         let groups = self.plan.groups();
         self.stream.pick(&groups[..]).clone()
     }
@@ -173,7 +183,7 @@ impl Draw<'_> {
         ring.pick(group).expect("all are alive").to_string()
     }
 
-    fn operation(&mut self) -> Operation {
+    pub(super) fn operation(&mut self) -> Operation {
         *self.stream.pick(&[
             Operation::Any,
             Operation::Read,

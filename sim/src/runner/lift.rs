@@ -120,9 +120,11 @@ pub fn features(plan: &Plan) -> BTreeSet<&'static str> {
         2..=5 => {}
         _ => drop(features.insert("many brokers")),
     }
+    let moments = plan.steps.iter().filter_map(|it| it.when.as_ref());
+    features.extend(moments.map(|it| it.moment.word()));
     for clients in &plan.clients {
         match clients {
-            Clients::Rude { .. } => drop(features.insert("rude members")),
+            Clients::Rude { manner, .. } => features.extend(["rude members", manner.word()]),
             Clients::Group { members, is_static, transactions, .. } => {
                 features.extend(is_static.then_some("static members"));
                 features.extend((*members > 1).then_some("several members"));

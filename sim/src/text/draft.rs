@@ -1,7 +1,7 @@
 //! The plan so far, and what the names in the lines that follow may mean.
 
 use super::{defaults, suggest::did_you_mean};
-use crate::plan::{Clients, Plan, Topic};
+use crate::plan::{Clients, Plan, THERE, Topic};
 
 /// A plan in the making.
 #[derive(Debug)]
@@ -9,12 +9,14 @@ pub(super) struct Draft {
     pub(super) plan: Plan,
     /// How many brokers there are, at most, at any time.
     brokers_max: u32,
+    /// Whether a step may name the broker at which its moment comes.
+    pub(super) knows_there: bool,
 }
 
 impl Draft {
     /// Nothing is declared yet; `brokers_max` as far as the file says.
     pub(super) fn new(brokers_max: u32) -> Self {
-        Self { plan: defaults::blank(), brokers_max }
+        Self { plan: defaults::blank(), brokers_max, knows_there: false }
     }
 
     /// Declares a topic.
@@ -43,6 +45,13 @@ impl Draft {
         let is_known = ordinal.is_some_and(|it| it < self.brokers_max);
         if is_known && ordinal.is_some_and(|it| name == format!("kaas-{it}")) {
             return Ok(name.to_owned());
+        }
+        match (name, self.knows_there) {
+            (THERE, true) => return Ok(name.to_owned()),
+            (THERE, false) => {
+                return Err(format!("`{THERE}` is where a moment came; write `when=`"));
+            }
+            _ => {}
         }
         let last = self.brokers_max.saturating_sub(1);
         Err(format!("there is no broker `{name}`; there are `kaas-0` to `kaas-{last}`"))

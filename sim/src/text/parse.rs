@@ -7,10 +7,10 @@ use super::{
     draft::Draft,
     line::{Line, Words},
     suggest::did_you_mean,
-    value::{Count, Value},
+    value::{Count, Nth, Value},
     verbs::{Read, Verb, verbs},
 };
-use crate::plan::Step;
+use crate::plan::{Step, When};
 
 /// What is wrong, and in which line.
 type Wrong = (usize, String);
@@ -80,14 +80,27 @@ impl Reader {
             }
             Read::Step(read) => {
                 self.need_brokers()?;
-                let action = read(&mut line, &self.draft)?;
                 let takes_time = verb.options().any(|(key, _)| key == "at");
-                let at = if takes_time { line.optional("at")? } else { None };
-                self.draft.plan.steps.push(Step { at, action });
+                let (at, when) = match takes_time {
+                    true => (line.optional("at")?, self.when(&line)?),
+                    false => (None, None),
+                };
+                self.draft.knows_there = when.is_some();
+                let action = read(&mut line, &self.draft)?;
+                self.draft.plan.steps.push(Step { at, when, action });
                 self.step_lines.push(number);
             }
         }
         line.finish()
+    }
+
+    fn when(&self, line: &Line<'_>) -> Result<Option<When>, String> {
+        let group = line.text("of").map(|it| self.draft.group(it)).transpose()?;
+        match (line.optional("when")?, group) {
+            (Some(Nth { moment, nth }), group) => Ok(Some(When { moment, nth, group })),
+            (None, None) => Ok(None),
+            (None, Some(of)) => Err(format!("`of={of}` says whose moment; write `when=` as well")),
+        }
     }
 
     fn need_brokers(&self) -> Result<(), String> {

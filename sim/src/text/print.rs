@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use super::{
     defaults,
-    value::{Count, Percent, Period, Ppm, Value},
+    value::{Count, Nth, Percent, Period, Ppm, Value},
 };
 use crate::plan::{Action, Clients, Plan, Step, Topic};
 
@@ -159,7 +159,11 @@ fn clients(clients: &Clients) -> Words {
 }
 
 fn step(step: &Step) -> Words {
-    action(&step.action).optional("at", step.at)
+    let when = step.when.as_ref();
+    action(&step.action)
+        .optional("at", step.at)
+        .optional("when", when.map(|it| Nth { moment: it.moment, nth: it.nth }))
+        .optional_text("of", when.and_then(|it| it.group.as_deref()))
 }
 
 fn action(action: &Action) -> Words {

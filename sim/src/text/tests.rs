@@ -236,7 +236,7 @@ fn a_broker_may_be_named_above_the_line_it_comes_with() {
     let plan = parse("x.scn", text).unwrap();
     assert_eq!(
         plan.steps[1],
-        Step { at: Some(Duration::from_secs(1)), action: Action::Scale { to: 5 } }
+        Step { at: Some(Duration::from_secs(1)), when: None, action: Action::Scale { to: 5 } }
     );
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    plan::{Damage, Exit, Failure, Goodbye, Manner, Operation, Span, Way},
+    plan::{Damage, Exit, Failure, Goodbye, Manner, Moment, Operation, Span, Way},
     seed::micros,
 };
 
@@ -152,6 +152,42 @@ impl Value for u64 {
     }
 }
 
+/// The how many-th moment of a kind, `staged:3`; the next if it does not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Nth {
+    pub(super) moment: Moment,
+    pub(super) nth: u32,
+}
+
+impl Value for Nth {
+    const KIND: &'static str = "a moment";
+
+    fn read(text: &str) -> Option<Self> {
+        let (moment, nth) = match text.split_once(':') {
+            Some((moment, nth)) => (moment, Count::read(nth).filter(|it| it.0 > 1)?.0),
+            None => (text, 1),
+        };
+        Some(Self { moment: Moment::read(moment)?, nth })
+    }
+
+    fn write(&self) -> String {
+        match self.nth {
+            1 => self.moment.write(),
+            nth => format!("{}:{nth}", self.moment.write()),
+        }
+    }
+
+    fn cure(text: &str) -> String {
+        match text.split_once(':') {
+            Some((moment, _)) if Moment::read(moment).is_some() => {
+                format!("write `{moment}` for the next, `{moment}:2` for the one after it")
+            }
+            Some((moment, _)) => Moment::cure(moment),
+            None => Moment::cure(text),
+        }
+    }
+}
+
 /// So many of a hundred, one at least: what never happens is no step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Percent(pub(super) u32);
@@ -252,6 +288,10 @@ impl Choice for Way {
 
 impl Choice for Failure {
     const ALL: &'static [(&'static str, Self)] = &[("io", Self::Io), ("full", Self::Full)];
+}
+
+impl Choice for Moment {
+    const ALL: &'static [(&'static str, Self)] = Self::ALL;
 }
 
 impl Choice for Manner {

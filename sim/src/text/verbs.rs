@@ -35,11 +35,16 @@ pub(super) enum Read {
     Step(fn(&mut Line<'_>, &Draft) -> Result<Action, String>),
 }
 
+/// What every step with a time can wait for instead.
+const MOMENTS: &[(&str, &str)] = &[("when", "MOMENT"), ("of", "GROUP")];
+
 impl Verb {
     /// The keys of the options that it takes, and what kind of value each has.
     pub(super) fn options(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
         let words = self.usage.split(' ').map(|word| word.trim_matches(['[', ']']));
-        words.filter_map(|word| word.split_once('='))
+        let own = words.filter_map(|word| word.split_once('='));
+        let can_wait = self.usage.contains("[at=");
+        own.chain(MOMENTS.iter().copied().filter(move |_| can_wait))
     }
 }
 

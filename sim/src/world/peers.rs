@@ -8,11 +8,11 @@ use std::{collections::BTreeMap, io, sync::Arc};
 use kaas_coordinator::api::{Request, Response};
 use tokio::sync::oneshot;
 
-use super::{Event, World};
+use super::{Event, World, moments::moment_of_its_answer};
 use crate::{
     hub::{Markers, Post},
     milestone::Milestone,
-    plan::{Goodbye, Plan},
+    plan::{Goodbye, Moment, Plan},
     seed::Stream,
 };
 
@@ -54,6 +54,8 @@ impl Peers {
 struct PeerCall {
     from: (usize, u64),
     to: usize,
+    /// The moment that its answer is, and whom it is about.
+    moment: Option<(Moment, Arc<str>)>,
     reply: oneshot::Sender<io::Result<Response>>,
 }
 
@@ -67,7 +69,8 @@ impl World {
         reply: oneshot::Sender<io::Result<Response>>,
     ) {
         let request = self.next_request();
-        self.peers.calls.insert(request, PeerCall { from, to, reply });
+        let moment = moment_of_its_answer(&body);
+        self.peers.calls.insert(request, PeerCall { from, to, moment, reply });
         if to >= self.brokers.len() {
             self.peer_refused(request);
             return;
@@ -142,6 +145,7 @@ impl World {
         self.record.fold(to as u64, 1, request ^ ((BROKERS + from.0) as u64) << 40);
         self.lens.peer_asked(request, &self.brokers[from.0].name, &body);
         self.lens.arrived(request, &self.brokers[to].name, local, &body);
+        self.moment_of_arrival(to, &body);
         node.spawn(async move {
             let answer = coordinator.call(*body).await;
             coordinator.host().post(Post::Answer(request, answer));
@@ -157,7 +161,7 @@ impl World {
         response: &Response,
     ) -> bool {
         let Some(call) = self.peers.calls.get(&request) else { return false };
-        let from = call.from.0;
+        let (from, moment) = (call.from.0, call.moment.clone());
         if matches!(response, Response::TxnMarker(error) if !error.is_none()) {
             self.record.reach(Milestone::MarkerRefused);
         }
@@ -165,6 +169,9 @@ impl World {
         let local = slot.clock.local(self.now);
         self.record.fold(broker as u64, 2, request << 8 ^ crate::lens::verdict_of(response));
         self.lens.answered(request, &slot.name, local, response, &mut self.record);
+        if let Some((moment, key)) = moment.filter(|_| response.is_success()) {
+            self.moment(moment, broker, &key);
+        }
         let latency = self.peer_latency(from, broker);
         let body = Box::new(response.clone());
         self.after(latency, Event::PeerDown { request, body });

@@ -1,6 +1,6 @@
 //! The plan's steps: those with a time begin at it, the others one after the other.
 
-use super::{Event, World};
+use super::{Event, World, moments::Armed};
 use crate::{
     plan::{Action, Step},
     seed::micros,
@@ -11,7 +11,9 @@ use crate::{
 pub(super) struct Script {
     cursor: usize,
     /// Steps that have begun and not ended.
-    open: usize,
+    pub(super) open: usize,
+    /// Steps that wait for their moment; they are not open, since it may never come.
+    pub(super) armed: Vec<Armed>,
     /// Whether the next step waits for the one before.
     is_waiting: bool,
     /// The `stable` step that is waited for, and until when.
@@ -22,13 +24,28 @@ impl World {
     /// Goes on with the script until a step takes time.
     pub(super) fn run_script(&mut self) {
         self.script.is_waiting = false;
-        while let Some(Step { at, action }) = self.plan.steps.get(self.script.cursor).cloned() {
+        while let Some(it) = self.plan.steps.get(self.script.cursor).cloned() {
+            let Step { at, when, action } = it;
             let step = self.script.cursor;
             self.script.cursor += 1;
-            self.script.open += 1;
-            if let Some(at) = at {
-                self.queue.push(micros(at).max(self.now), Event::Begin { step });
-                continue;
+            match (at, when) {
+                (Some(at), when) => {
+                    let at = micros(at).max(self.now);
+                    self.script.open += 1;
+                    self.queue.push(
+                        at,
+                        match when {
+                            Some(_) => Event::Arm { step },
+                            None => Event::Begin { step },
+                        },
+                    );
+                    continue;
+                }
+                (None, Some(when)) => {
+                    self.arm_step(step, when);
+                    continue;
+                }
+                (None, None) => self.script.open += 1,
             }
             self.record.enter(step);
             if let Action::Stable { within, .. } = &action {
@@ -58,6 +75,14 @@ impl World {
         }
     }
 
+    /// From here on a step waits for its moment.
+    pub(super) fn arm_later(&mut self, step: usize) {
+        self.script.open -= 1;
+        let when = self.plan.steps[step].when.clone();
+        self.arm_step(step, when.expect("only a step with a moment is armed"));
+        self.settle_if_over();
+    }
+
     /// What a step began ends.
     pub(super) fn end_step(&mut self, step: usize) {
         let plan = std::sync::Arc::clone(&self.plan);
@@ -68,7 +93,7 @@ impl World {
 
     pub(super) fn step_is_over(&mut self, step: usize) {
         self.script.open -= 1;
-        if self.plan.steps[step].at.is_none() {
+        if !self.plan.steps[step].is_aside() {
             self.record.leave(step);
             self.run_script();
         } else {

@@ -66,6 +66,7 @@ impl World {
         if self.is_settling() {
             return;
         }
+        self.script.armed.clear();
         self.heal();
         self.record.settle();
         self.end_rudeness();

@@ -194,6 +194,7 @@ impl World {
             return self.read_assignment(broker).map(|it| Reply::Content(it.to_vec()));
         }
         let reply = self.volume.apply(broker, op)?;
+        self.moment_of_operation(broker, op);
         match op.kind() {
             Operation::Write | Operation::CreateDir | Operation::Remove | Operation::Rename => {
                 self.changed(broker, op);

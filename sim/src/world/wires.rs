@@ -5,12 +5,13 @@ use std::{collections::BTreeMap, sync::Arc};
 use kaas_coordinator::api::{Request, Response};
 use madsim::task::AbortHandle;
 
-use super::{Event, World};
+use super::{Event, World, moments::moment_of_its_answer};
 use crate::{
     client::{self, Client, Cx, Send},
     hub::Post,
     milestone::Milestone,
     net::ConnId,
+    plan::Moment,
 };
 
 /// What is on its way or being answered.
@@ -29,6 +30,8 @@ struct Call {
     conn: ConnId,
     broker: usize,
     abort: Option<AbortHandle>,
+    /// The moment that its answer is, and whom it is about.
+    moment: Option<(Moment, Arc<str>)>,
     /// Whether the broker has been stopped in place since.
     has_slept: bool,
 }
@@ -185,12 +188,14 @@ impl World {
         let local = slot.clock.local(self.now);
         self.record.fold(broker as u64, 1, request ^ (client as u64) << 40);
         self.lens.arrived(request, &self.brokers[broker].name, local, &body);
+        self.moment_of_arrival(broker, &body);
+        let moment = moment_of_its_answer(&body);
         let task = node.spawn(async move {
             let answer = coordinator.call(*body).await;
             coordinator.host().post(Post::Answer(request, answer));
         });
         let abort = Some(task.abort_handle());
-        let call = Call { conn, broker, abort, has_slept: false };
+        let call = Call { conn, broker, abort, moment, has_slept: false };
         self.wires.calls.insert(request, call);
         self.touched = true;
     }
@@ -244,6 +249,9 @@ impl World {
         let local = slot.clock.local(self.now);
         self.record.fold(broker as u64, 2, request << 8 ^ crate::lens::verdict_of(&response));
         self.lens.answered(request, &slot.name, local, &response, &mut self.record);
+        if let Some((moment, key)) = call.moment.filter(|_| response.is_success()) {
+            self.moment(moment, broker, &key);
+        }
         if let Some(at) = self.net.arrival_down(call.conn, self.now) {
             let body = Box::new(response);
             self.queue.push(at, Event::Down { conn: call.conn, request, body });

@@ -11,8 +11,8 @@ use proptest::{
 
 use crate::{
     plan::{
-        Action, Clients, Damage, Exit, Failure, Goodbye, Manner, Operation, Plan, Span, Step,
-        Topic, Way,
+        Action, Clients, Damage, Exit, Failure, Goodbye, Manner, Moment, Operation, Plan, Span,
+        Step, THERE, Topic, Way, When,
     },
     text::defaults,
 };
@@ -226,7 +226,7 @@ fn step(plan: &Plan) -> impl Strategy<Value = Step> + use<> {
     let groups = vec(among(&names.consumer_groups), 0..3);
     let stable = (groups, duration()).prop_map(|(groups, within)| {
         let groups = groups.into_iter().flatten().collect();
-        Step { at: None, action: Action::Stable { groups, within } }
+        Step { at: None, when: None, action: Action::Stable { groups, within } }
     });
     let others = prop_oneof![
         7 => cluster(plan.brokers),
@@ -236,8 +236,25 @@ fn step(plan: &Plan) -> impl Strategy<Value = Step> + use<> {
         5 => named(plan.brokers, &names),
         2 => processes(&names),
     ];
-    let others = (option::of(duration()), others).prop_map(|(at, action)| Step { at, action });
+    let others = (option::of(duration()), when(&names), others, any::<bool>()).prop_map(
+        |(at, when, mut action, is_there)| {
+            // Only a step with a moment can name the broker at which it came.
+            if when.is_some()
+                && is_there
+                && let Some(broker) = action.broker_mut()
+            {
+                THERE.clone_into(broker);
+            }
+            Step { at, when, action }
+        },
+    );
     prop_oneof![1 => stable, 20 => others]
+}
+
+fn when(names: &Names) -> impl Strategy<Value = Option<When>> + use<> {
+    let moments: Vec<_> = Moment::ALL.iter().map(|(_, moment)| *moment).collect();
+    let when = (select(moments), 1_u32..9, among(&names.groups));
+    option::of(when.prop_map(|(moment, nth, group)| When { moment, nth, group }))
 }
 
 fn cluster(brokers: u32) -> impl Strategy<Value = Action> {
