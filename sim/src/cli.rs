@@ -20,6 +20,7 @@ mod layout;
 mod one;
 mod progress;
 mod prove;
+mod records;
 mod replay;
 mod run;
 mod summary;
@@ -94,6 +95,7 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Result<Exit, Halt> 
             Ok(Exit::Kept)
         }
         Command::One(args) => one::command(args, console),
+        Command::Records(args) => records::command(args, console),
     }
 }
 

@@ -93,7 +93,7 @@ milestones! {
     VolumeFull "volume-full" "a volume operation found no space",
     VolumeSlow "volume-slow" "a volume operation was slow",
     ChangeInDoubt "change-in-doubt" "a publish failed at or behind its rename and the file was read again",
-    OperationOfTheDead "operation-of-the-dead" "an operation of a dead broker reached the volume",
+    LateOperation "late-operation" "an operation happened although its broker was dead, or had been told that it failed",
     UnsyncedWriteLost "unsynced-write-lost" "a broker died with a write that was not synced",
     UnsyncedEntriesLost "unsynced-entries-lost" "the volume failed over and lost directory entries",
     StoppedInOperation "stopped-in-operation" "a broker stopped in the middle of a volume operation",

@@ -111,6 +111,8 @@ enum Event {
     Wake { client: usize },
     /// A volume operation happens.
     Operate { op: u64 },
+    /// The outcome of a volume operation reaches its broker.
+    Told { op: u64 },
     /// A broker's timer fires.
     Timer { broker: usize, incarnation: u64, wake: oneshot::Sender<()> },
     /// The controller notices what it is to know of a broker.
@@ -236,6 +238,7 @@ impl World {
             Event::Mark { markers, wake } => self.mark(&markers, wake),
             Event::Wake { client } => self.wake(client),
             Event::Operate { op } => self.operate(op),
+            Event::Told { op } => self.told(op),
             Event::Timer { broker, incarnation, wake } => {
                 if self.brokers[broker].incarnation == incarnation && wake.send(()).is_ok() {
                     self.touched = true;

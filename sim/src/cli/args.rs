@@ -54,6 +54,10 @@ pub(super) enum Command {
     /// Runs one seed, or the scenario on standard input, and prints its outcome as JSON
     #[command(hide = true)]
     One(OneArgs),
+    /// Holds the coordinator against Kafka's cases and the scenarios' snapshots, and prints as JSON
+    /// what differs
+    #[command(hide = true)]
+    Records(RecordsArgs),
 }
 
 /// Which plan a seed draws.
@@ -181,6 +185,12 @@ pub(super) struct OneArgs {
     /// Make the trace as well, and throw it away
     #[arg(long)]
     pub(super) told: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RecordsArgs {
+    /// The root of the source
+    pub(super) root: PathBuf,
 }
 
 /// As many jobs as were asked for, or one for each core.

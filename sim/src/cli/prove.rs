@@ -12,7 +12,7 @@ use super::{
     evidence,
 };
 use crate::{
-    prove::{Bug, Build, Measurement, Trouble, Until, Workshop, measure},
+    prove::{Bug, Build, Differences, Measurement, Trouble, Until, Workshop, measure},
     runner::Order,
 };
 
@@ -34,6 +34,12 @@ pub(super) fn command(args: &ProveArgs, console: &mut Console<'_>) -> Result<Exi
         let what = format!("the source without a bug does not pass, see seed {seed}: {what}");
         return Err(Halt { exit: Exit::Broke, message: Some(what) });
     }
+    let differences = Differences::seen_by(&build.program, workshop.root());
+    let differences = differences.map_err(Halt::trouble)?;
+    if !differences.is_none() {
+        let what = format!("the source without a bug is not as on record: {}", differences.words());
+        return Err(Halt { exit: Exit::Broke, message: Some(what) });
+    }
     let table = Table::new(&bugs);
     let commit = workshop.commit().map_err(Halt::trouble)?;
     write!(console.out, "{}", table.head(&commit, args.from, &build, &kept))?;
@@ -48,7 +54,12 @@ pub(super) fn command(args: &ProveArgs, console: &mut Console<'_>) -> Result<Exi
             }
         };
         let until = if args.quick { Until::Found } else { Until::Over };
-        let row = Row { measurement: run(args, &built, until), build: built.took, bug };
+        let measurement = run(args, &built, until);
+        let differences = match measurement.is_found() {
+            true => Differences::default(),
+            false => Differences::seen_by(&built.program, workshop.root()).map_err(Halt::trouble)?,
+        };
+        let row = Row { measurement, differences, build: built.took, bug };
         write!(console.out, "{}", table.row(&row))?;
         rows.push(row);
     }

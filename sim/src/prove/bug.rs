@@ -5,7 +5,8 @@
 //! idea     where the idea comes from
 //! breaks   the promises that should break, or `nothing` for a control
 //! slow     why it takes long to find (optional)
-//! missed   why it is not found (optional)
+//! records  why no seed finds it, but Kafka's cases or the scenarios do (optional)
+//! missed   why it is not found at all (optional)
 //! quick    why it stands for its part of the source in a quick proof (optional)
 //!
 //! diff --git a/src/…
@@ -24,7 +25,7 @@ use std::{
 use super::Trouble;
 
 /// The words that a header may begin its lines with, those that it must have first.
-const KEYS: [&str; 6] = ["bug", "idea", "breaks", "slow", "missed", "quick"];
+const KEYS: [&str; 7] = ["bug", "idea", "breaks", "slow", "records", "missed", "quick"];
 const REQUIRED: usize = 3;
 
 /// What the seeds should come to.
@@ -32,7 +33,9 @@ const REQUIRED: usize = 3;
 pub enum Expected {
     /// Some fail.
     Found,
-    /// None fails, though one should: a known weakness.
+    /// None fails, but something is not as it is on record.
+    OnRecord,
+    /// Nothing notices it, though something should: a known weakness.
     Missed,
     /// None fails, and none should.
     Nothing,
@@ -105,6 +108,8 @@ impl Bug {
     pub fn expected(&self) -> Expected {
         if self.breaks() == ["nothing"] {
             Expected::Nothing
+        } else if self.header.contains_key("records") {
+            Expected::OnRecord
         } else if self.header.contains_key("missed") {
             Expected::Missed
         } else {
@@ -154,6 +159,8 @@ mod tests {
         assert_eq!((control.expected(), control.is_quick()), (Expected::Nothing, true));
         let known = parse("bug b\nidea x\nbreaks y\nmissed hard\n").unwrap();
         assert_eq!((known.expected(), known.is_quick()), (Expected::Missed, false));
+        let recorded = parse("bug b\nidea x\nbreaks y\nrecords late\n").unwrap();
+        assert_eq!(recorded.expected(), Expected::OnRecord);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! When volume operations happen, fail, and get stuck.
 //!
-//! An operation reaches the volume some time after it was asked for, and happens at one instant. A
-//! broker that dies in between may have its operation happen all the same, at once or late. An
-//! operation that fails with EIO may have happened.
+//! An operation reaches the volume some time after it was asked for, and happens at one instant; in
+//! half of the runs its outcome needs a while for the way back. A broker that dies in between may have
+//! its operation happen all the same, at once or late. An operation that fails with EIO may have
+//! happened, or happen later.
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +21,7 @@ use crate::{
     volume::{Op, Reply},
 };
 
-/// How late an operation of a dead broker may happen, in microseconds.
+/// How late an operation may happen whose broker is dead, or was told that it failed, in microseconds.
 const LATE_MAX: u64 = 2_000_000;
 
 /// What is on its way to the volume, and what is wrong with it.
@@ -34,6 +35,10 @@ pub(super) struct Storage {
     faults: Stream,
     /// When the server flushes by itself.
     flushes: Stream,
+    /// How much of an operation's time is its outcome's way back; none in some runs.
+    ways_back: Option<Stream>,
+    /// Outcomes on their way.
+    told: BTreeMap<u64, Told>,
     pending: BTreeMap<u64, Pending>,
     operations: u64,
     pub(super) failing: Vec<Failing>,
@@ -45,10 +50,19 @@ pub(super) struct Storage {
 struct Pending {
     broker: usize,
     op: Op,
+    /// How long its outcome takes to come back, in microseconds.
+    back: u64,
     /// Whether a failover has undone what it would make durable.
     is_doomed: bool,
     /// Where the outcome goes; nowhere if the broker is dead.
     reply: Option<oneshot::Sender<io::Result<Reply>>>,
+}
+
+/// An outcome, and where it goes.
+#[derive(Debug)]
+struct Told {
+    outcome: io::Result<Reply>,
+    reply: oneshot::Sender<io::Result<Reply>>,
 }
 
 /// Operations that fail.
@@ -83,6 +97,8 @@ pub(super) struct Stop {
 
 impl Storage {
     pub(super) fn new(plan: &Plan) -> Self {
+        let mut ways_back = Stream::new(plan.seed, "volume ways back", 0);
+        let has_ways_back = !plan.is_fixed() && ways_back.percent(50);
         Self {
             seed: plan.seed,
             is_fixed: plan.is_fixed(),
@@ -90,6 +106,8 @@ impl Storage {
             streams: BTreeMap::new(),
             faults: Stream::new(plan.seed, "volume faults", 0),
             flushes: Stream::new(plan.seed, "volume flushes", 0),
+            ways_back: has_ways_back.then_some(ways_back),
+            told: BTreeMap::new(),
             pending: BTreeMap::new(),
             operations: 0,
             failing: Vec::new(),
@@ -121,11 +139,12 @@ impl World {
             self.record.effect(slow.step);
             self.record.reach(Milestone::VolumeSlow);
         }
+        let back = storage.ways_back.as_mut().map_or(0, |it| it.below(takes + 1));
         storage.operations += 1;
         let number = storage.operations;
         let is_doomed = matches!(&op, Op::SyncDir(dir) if self.volume.mourns(broker, dir));
-        storage.pending.insert(number, Pending { broker, op, is_doomed, reply: Some(reply) });
-        self.after(takes, Event::Operate { op: number });
+        storage.pending.insert(number, Pending { broker, op, back, is_doomed, reply: Some(reply) });
+        self.after(takes - back, Event::Operate { op: number });
     }
 
     /// An operation reaches the volume.
@@ -134,16 +153,23 @@ impl World {
         if !self.storage.is_fixed && self.storage.flushes.percent(1) {
             self.volume.flush_some(&mut self.storage.flushes);
         }
-        let Pending { broker, op, is_doomed, reply } = it;
+        let Pending { broker, op, back, is_doomed, reply } = it;
         let failure = match is_doomed {
-            true => Some((io::Error::other("the volume has lost what was not synced"), false)),
+            true => {
+                let error = io::Error::other("the volume has lost what was not synced");
+                Some((error, Happens::Never))
+            }
+            // What is late has failed already, as far as anybody knows.
+            false if reply.is_none() => None,
             false => self.failure(broker, &op),
         };
         let outcome = match failure {
             Some((error, happens)) => {
-                if happens {
+                match happens {
+                    Happens::Never => {}
                     // Its outcome is not told.
-                    let _ = self.apply(broker, &op);
+                    Happens::Now => drop(self.apply(broker, &op)),
+                    Happens::Late => self.happen_late(broker, op.clone()),
                 }
                 Err(error)
             }
@@ -154,13 +180,35 @@ impl World {
             return;
         }
         match reply {
-            Some(reply) => self.touched |= reply.send(outcome).is_ok(),
-            None => self.record.reach(Milestone::OperationOfTheDead),
+            Some(reply) if back == 0 => self.touched |= reply.send(outcome).is_ok(),
+            Some(reply) => {
+                self.storage.told.insert(number, Told { outcome, reply });
+                self.after(back, Event::Told { op: number });
+            }
+            None => self.record.reach(Milestone::LateOperation),
         }
     }
 
+    /// The outcome of an operation reaches its broker.
+    pub(super) fn told(&mut self, number: u64) {
+        if let Some(Told { outcome, reply }) = self.storage.told.remove(&number) {
+            self.touched |= reply.send(outcome).is_ok();
+        }
+    }
+
+    /// Lets an operation happen that nobody waits for any more.
+    fn happen_late(&mut self, broker: usize, op: Op) {
+        let storage = &mut self.storage;
+        let late = storage.faults.below(LATE_MAX);
+        storage.operations += 1;
+        let number = storage.operations;
+        let it = Pending { broker, op, back: 0, is_doomed: false, reply: None };
+        storage.pending.insert(number, it);
+        self.after(late, Event::Operate { op: number });
+    }
+
     /// Whether and how an operation fails, and whether it happens all the same.
-    fn failure(&mut self, broker: usize, op: &Op) -> Option<(io::Error, bool)> {
+    fn failure(&mut self, broker: usize, op: &Op) -> Option<(io::Error, Happens)> {
         let storage = &mut self.storage;
         for it in &storage.failing {
             let is_meant = it.broker.is_none_or(|it| it == broker) && is_of_kind(op, it.on);
@@ -175,12 +223,16 @@ impl World {
             return Some(match it.error {
                 Failure::Io => {
                     self.record.reach(Milestone::VolumeFailed);
-                    let happens = it.percent < 100 && storage.faults.percent(50);
+                    let happens = match it.percent < 100 && storage.faults.percent(50) {
+                        false => Happens::Never,
+                        true if storage.faults.percent(50) => Happens::Now,
+                        true => Happens::Late,
+                    };
                     (io::Error::other("input/output error"), happens)
                 }
                 Failure::Full => {
                     self.record.reach(Milestone::VolumeFull);
-                    (ErrorKind::StorageFull.into(), false)
+                    (ErrorKind::StorageFull.into(), Happens::Never)
                 }
             });
         }
@@ -295,6 +347,14 @@ impl World {
 const UNSTUCK: u64 = 10_000;
 /// How long a broker that died in an operation stays away, in microseconds.
 const RETURN: u64 = 3_000_000;
+
+/// Whether an operation that fails happens all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Happens {
+    Never,
+    Now,
+    Late,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {

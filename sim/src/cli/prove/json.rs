@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::Serialize;
 
 use super::table::Row;
-use crate::{cli::json::SharedRow, prove::Measurement, seed::Seed};
+use crate::{cli::json::SharedRow, prove::{Differences, Measurement}, seed::Seed};
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -41,6 +41,8 @@ struct BugRow<'a> {
     millis_all: u64,
     millis_build: u64,
     needs: Vec<SharedRow>,
+    /// What is not as on record, if no seed failed.
+    differences: &'a Differences,
 }
 
 pub(super) fn report(from: Seed, commit: &str, kept: &Measurement, rows: &[Row]) -> String {
@@ -52,7 +54,7 @@ pub(super) fn report(from: Seed, commit: &str, kept: &Measurement, rows: &[Row])
 }
 
 fn bug(row: &Row) -> BugRow<'_> {
-    let Row { bug, build, measurement: it } = row;
+    let Row { bug, build, measurement: it, differences } = row;
     let time_of = |seeds: Option<u64>| seeds.map(|seeds| millis(it.time_of(seeds)));
     BugRow {
         id: &bug.id,
@@ -72,6 +74,7 @@ fn bug(row: &Row) -> BugRow<'_> {
         millis_all: millis(it.took),
         millis_build: millis(*build),
         needs: it.shared.iter().map(Into::into).collect(),
+        differences,
     }
 }
 

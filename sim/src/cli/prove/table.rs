@@ -8,7 +8,7 @@ use crate::{
         layout::{count, ratio, thousands},
         summary::sharing,
     },
-    prove::{Bug, Build, Expected, Measurement},
+    prove::{Bug, Build, Differences, Expected, Measurement},
     seed::Seed,
 };
 
@@ -21,11 +21,19 @@ pub(super) struct Row {
     pub(super) bug: Bug,
     pub(super) build: Duration,
     pub(super) measurement: Measurement,
+    /// From what is on record, if no seed failed.
+    pub(super) differences: Differences,
 }
 
 impl Row {
     pub(super) fn is_as_expected(&self) -> bool {
-        self.measurement.is_found() == (self.bug.expected() == Expected::Found)
+        let is_found = (self.measurement.is_found(), !self.differences.is_none());
+        is_found
+            == match self.bug.expected() {
+                Expected::Found => (true, false),
+                Expected::OnRecord => (false, true),
+                Expected::Missed | Expected::Nothing => (false, false),
+            }
     }
 
     /// Whether what failed is none of the promises that should.
@@ -66,16 +74,18 @@ impl Table {
 
     /// One bug.
     pub(super) fn row(&self, row: &Row) -> String {
-        let Row { bug, measurement: it, .. } = row;
+        let Row { bug, measurement: it, differences, .. } = row;
         let figure = |number: Option<u64>| number.map(|it| it.to_string()).unwrap_or_default();
         let time = it.median().map(|median| seconds(it.time_of(median))).unwrap_or_default();
         let found = match (it.is_found(), bug.expected()) {
             (true, _) => format!("{}/{}", it.failures.len(), it.seeds),
+            (false, _) if !differences.is_none() => "records".to_owned(),
             (false, Expected::Nothing) => "not".to_owned(),
-            (false, Expected::Found | Expected::Missed) => "missed".to_owned(),
+            (false, Expected::Found | Expected::OnRecord | Expected::Missed) => "missed".to_owned(),
         };
         let mark = if row.is_as_expected() { "" } else { " !" };
-        let promise = it.promises().first().map_or("", |(promise, _)| promise);
+        let promise = it.promises().first().map(|(promise, _)| (*promise).to_owned());
+        let promise = promise.unwrap_or_else(|| differences.words());
         let by_another = if row.is_by_another() { " (another)" } else { "" };
         let line = format!(
             "{:width$}  {found:8}{:>8}{:>6}{time:>9}  {promise}{by_another}{mark}",
