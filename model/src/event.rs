@@ -196,8 +196,10 @@ pub enum What {
     /// The leader is about to be told of which static member this is the id: what its list says.
     InstanceListed { group: Name, reign: u64, member: Name, instance: Name },
     /// The broker emitted a success of JoinGroup. `reign` numbers the take-overs of the group,
-    /// rising; a group that was removed and begins again begins a new reign. `members` is what the
-    /// leader alone is told. `instance`: the static identity the client asked with, if any.
+    /// rising; a group that was removed and begins again begins a new reign. `instance`: the static
+    /// identity the client asked with, if any; `said`: what it told of itself under that protocol,
+    /// `None` if it did not offer it. `members`, which the leader alone is told: who there is, and
+    /// what each said.
     JoinAnswered {
         broker: Name,
         group: Name,
@@ -208,7 +210,8 @@ pub enum What {
         instance: Option<Name>,
         leader: Name,
         protocol: Name,
-        members: Vec<Name>,
+        said: Option<Vec<u8>>,
+        members: Vec<(Name, Vec<u8>)>,
     },
     /// A SyncGroup request reached the broker, with the assignment if the sender has one to give.
     SyncSent {

@@ -14,7 +14,7 @@ mod reign;
 use crate::{
     event::{Micros, Name, Outcome, What},
     ledger::Ledger,
-    promise::Promise,
+    promise::{Limits, Promise},
 };
 use reign::Reign;
 use std::collections::BTreeMap;
@@ -33,7 +33,8 @@ pub(crate) struct Join<'a> {
     pub(crate) instance: Option<&'a Name>,
     pub(crate) leader: &'a Name,
     pub(crate) protocol: &'a Name,
-    pub(crate) members: &'a [Name],
+    pub(crate) said: Option<&'a [u8]>,
+    pub(crate) members: &'a [(Name, Vec<u8>)],
 }
 
 /// A success of SyncGroup.
@@ -60,6 +61,7 @@ impl<'a> Join<'a> {
             instance,
             leader,
             protocol,
+            said,
             members,
         } = what
         else {
@@ -74,6 +76,7 @@ impl<'a> Join<'a> {
             instance: instance.as_ref(),
             leader,
             protocol,
+            said: said.as_deref(),
             members,
         })
     }
@@ -166,11 +169,17 @@ impl Generations {
         }
     }
 
-    pub(crate) fn join_answered(&mut self, reign: u64, join: Join<'_>, ledger: &mut Ledger) {
+    pub(crate) fn join_answered(
+        &mut self,
+        reign: u64,
+        join: Join<'_>,
+        limits: &Limits,
+        ledger: &mut Ledger,
+    ) {
         self.issued(join.group, join.client, join.member, ledger);
         let position = self.position;
         if let Some(reign) = self.reign(join.group, reign) {
-            reign.joined(join, position, ledger);
+            reign.joined(join, position, limits, ledger);
         }
     }
 

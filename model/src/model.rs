@@ -237,7 +237,7 @@ impl Model {
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "its share is named in `observe`")]
     fn group(&mut self, what: &What) {
-        let Model { generations, ledger, .. } = self;
+        let Model { limits, generations, ledger, .. } = self;
         match what {
             What::MemberIdIssued { group, client, member } => {
                 generations.issued(group, client, member, ledger);
@@ -247,7 +247,7 @@ impl Model {
             }
             What::JoinAnswered { reign, .. } => {
                 if let Some(join) = Join::of(what) {
-                    generations.join_answered(*reign, join, ledger);
+                    generations.join_answered(*reign, join, limits, ledger);
                 }
             }
             What::SyncSent { broker: _, group, reign, generation, member, assignments } => {

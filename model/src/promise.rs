@@ -101,9 +101,10 @@ impl Promise {
                 "a member that is not of the current generation changes no offset"
             }
             Promise::GenerationAgreement => {
-                "all members of a generation agree on leader and protocol; each gets exactly \
-                 what the leader assigned; generations never go backwards within one reign; no \
-                 two clients share a member id"
+                "all members of a generation agree on leader and protocol, which each of them \
+                 offered, and are no more than allowed; the leader hears what each said of itself, \
+                 each gets exactly what the leader assigned; generations never go backwards within \
+                 one reign; no two clients share a member id"
             }
             Promise::ExclusiveAssignment => "within one generation no partition has two members",
             Promise::TxnIsolation => {
@@ -184,6 +185,8 @@ pub struct Limits {
     pub idle: Micros,
     /// By how many thousandths a broker's clock may run slower than the world's.
     pub drift_permille: u64,
+    /// How many members a group may have.
+    pub members: usize,
     /// How many states the search for one partition's order may visit before it is given up as
     /// undecided.
     pub search: usize,
@@ -196,6 +199,7 @@ impl Default for Limits {
             slack: Micros::from_secs(2),
             idle: Micros::from_secs(60),
             drift_permille: 100,
+            members: usize::MAX,
             search: 200_000,
         }
     }

@@ -83,10 +83,11 @@ type Static = (u64, i32, Name);
 impl Lens {
     /// Nothing has been seen yet.
     pub fn new(plan: &Plan) -> Self {
-        let config = config::broker();
+        let config = config::of(plan);
         let limits = Limits {
             staleness: Micros(micros(config.staleness_max)),
             idle: Micros(micros(config.idle_max) + SLACK),
+            members: config.group.size_max,
             ..Limits::default()
         };
         let longest = plan.longest_rebalance().max(config.group.initial_rebalance_delay);

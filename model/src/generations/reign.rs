@@ -9,9 +9,11 @@ use super::{Join, Sync};
 use crate::{
     event::{Micros, Name},
     ledger::Ledger,
-    promise::Promise,
+    promise::{Limits, Promise},
 };
 use std::collections::{BTreeMap, BTreeSet};
+
+mod said;
 
 /// How many generations of a reign are remembered.
 const GENERATIONS: usize = 8;
@@ -40,6 +42,9 @@ struct Generation {
     told: BTreeMap<Name, u64>,
     /// The ids that the leader was told, when it was told any.
     list: Option<BTreeSet<Name>>,
+    /// What each dynamic member said of itself, and what the leader was told that it said.
+    said: BTreeMap<Name, Vec<u8>>,
+    listed: BTreeMap<Name, Vec<u8>>,
     /// What the leader sent before the first answer, as far as no answer contradicts it.
     offers: Vec<Vec<(Name, Vec<u8>)>>,
     /// The first answer to a sync.
@@ -83,7 +88,13 @@ impl Reign {
         self.forgotten.is_some_and(|last| generation <= last)
     }
 
-    pub(super) fn joined(&mut self, join: Join<'_>, position: u64, ledger: &mut Ledger) {
+    pub(super) fn joined(
+        &mut self,
+        join: Join<'_>,
+        position: u64,
+        limits: &Limits,
+        ledger: &mut Ledger,
+    ) {
         ledger.check(Promise::GenerationAgreement);
         if let Some(instance) = join.instance {
             self.embody(instance, join.member, (position, ledger.now()));
@@ -98,6 +109,8 @@ impl Reign {
         let generation = generation.expect("it was looked up or begun above");
         generation.told.entry(join.member.clone()).or_insert(position);
         self.listed(join, ledger);
+        self.as_said(join, ledger);
+        self.few_enough(join, limits, ledger);
     }
 
     pub(super) fn sync_sent(
@@ -229,7 +242,7 @@ impl Reign {
     /// The leader's list and who is told the generation must go together.
     fn listed(&mut self, join: Join<'_>, ledger: &mut Ledger) {
         let generation = &self.generations[&join.generation];
-        let fresh: BTreeSet<Name> = join.members.iter().cloned().collect();
+        let fresh: BTreeSet<Name> = join.members.iter().map(|(id, _)| id.clone()).collect();
         let Some(list) = Some(&fresh).filter(|list| !list.is_empty()).or(generation.list.as_ref())
         else {
             return;

@@ -2,6 +2,7 @@
 
 use crate::story::{Story, name, names};
 use model::{
+    Name,
     Promise::{ExclusiveAssignment, GenerationAgreement},
     What,
 };
@@ -26,8 +27,18 @@ pub(crate) fn joins(
         instance: who.next(),
         leader: name(leader),
         protocol: name("range"),
-        members: names(members),
+        said: Some(Vec::new()),
+        members: listed(members),
     });
+}
+
+/// `m1 m2=x`: `m1`, which said nothing of itself, and `m2`, which said `x`.
+pub(crate) fn listed(members: &str) -> Vec<(Name, Vec<u8>)> {
+    let entry = |entry: &str| {
+        let (member, said) = entry.split_once('=').unwrap_or((entry, ""));
+        (name(member), said.as_bytes().to_vec())
+    };
+    members.split_whitespace().map(entry).collect()
 }
 
 /// The leader assigns: `m1=p0 m2=p1`. The bytes of an assignment are the partition's name.
@@ -102,6 +113,7 @@ fn two_protocols() {
         instance: None,
         leader: name("m1"),
         protocol: name("sticky"),
+        said: Some(Vec::new()),
         members: Vec::new(),
     });
     assert_eq!(story.breaks(), [GenerationAgreement]);

@@ -13,6 +13,7 @@ mod ownership;
 mod ownership_by_instant;
 mod replies;
 mod routing;
+mod said;
 mod small_histories;
 mod story;
 mod txn;

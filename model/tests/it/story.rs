@@ -13,6 +13,7 @@ pub(crate) struct Story {
     now: u64,
     /// How far the clocks of all brokers are ahead of the world's.
     ahead: u64,
+    limits: Limits,
     events: Vec<Event>,
 }
 
@@ -47,6 +48,12 @@ impl Story {
     /// The next things happen at that millisecond.
     pub(crate) fn at(&mut self, millis: u64) -> &mut Story {
         self.now = millis;
+        self
+    }
+
+    /// Groups may have so many members.
+    pub(crate) fn members_max(&mut self, members: usize) -> &mut Story {
+        self.limits.members = members;
         self
     }
 
@@ -127,7 +134,7 @@ impl Story {
     }
 
     pub(crate) fn report(&self) -> Report {
-        let mut model = Model::new(Limits::default());
+        let mut model = Model::new(self.limits);
         for event in &self.events {
             model.observe(event);
         }

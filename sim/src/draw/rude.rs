@@ -55,10 +55,11 @@ pub(super) fn draw_rude(plan: &mut Plan) {
             // Sometimes it wakes while it still is a member.
             Manner::WakesLate => between(&mut stream, 4_000, 25_000),
             Manner::ChangesMind => between(&mut stream, 3_000, 12_000),
+            // Many are wasted in the time in which one expires.
+            Manner::NeverReturns => between(&mut stream, 500, 1_500),
             Manner::RejoinsParked
             | Manner::HangsUp
             | Manner::LeavesParked
-            | Manner::NeverReturns
             | Manner::NeverSyncs
             | Manner::NeverRejoins
             | Manner::Disagrees

@@ -195,6 +195,8 @@ impl Lens {
                 record.reach(Milestone::StaticLeaderSkipped);
             }
         }
+        let said = asked.protocols.iter().find(|offer| Some(&offer.name) == it.protocol.as_ref());
+        let members = it.members.iter().map(|it| (it.member_id.shared(), it.metadata.to_vec()));
         self.see(What::JoinAnswered {
             broker: at.broker.clone(),
             group: group.shared(),
@@ -205,7 +207,8 @@ impl Lens {
             instance: asked.instance.clone(),
             leader: it.leader.shared(),
             protocol: it.protocol.clone().unwrap_or_else(|| "".into()),
-            members: it.members.iter().map(|it| it.member_id.shared()).collect(),
+            said: said.map(|it| it.metadata.to_vec()),
+            members: members.collect(),
         });
     }
 

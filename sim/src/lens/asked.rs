@@ -3,7 +3,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "what a request does not have is absent")]
 
 use kaas_coordinator::{
-    api::{KeyType, Request},
+    api::{KeyType, Protocol, Request},
     ids::{GroupId, InstanceId, TopicPartition, TransactionalId},
 };
 use model::Name;
@@ -24,6 +24,8 @@ pub(super) struct Asked {
     pub(super) member: Name,
     /// The instance id of who joins, if it is static.
     pub(super) instance: Option<Name>,
+    /// What who joins says of itself.
+    pub(super) protocols: Vec<Protocol>,
     pub(super) generation: i32,
     pub(super) key_type: Option<KeyType>,
     pub(super) round: u64,
@@ -70,6 +72,10 @@ impl Asked {
             Request::JoinGroup(it) => it.instance.as_ref().map(InstanceId::shared),
             _ => None,
         };
+        let protocols = match body {
+            Request::JoinGroup(it) => it.protocols.clone(),
+            _ => Vec::new(),
+        };
         Self {
             client: client.clone(),
             groups,
@@ -79,6 +85,7 @@ impl Asked {
             by_member: !member.is_empty(),
             member,
             instance,
+            protocols,
             generation,
             key_type,
             round,
