@@ -172,8 +172,9 @@ pub enum What {
     FetchIsStable { op: u64 },
 
     /// A client was told who it is as producer of a transactional id. `epoch` rises under one
-    /// `producer`; who has an older one is fenced.
-    ProducerReady { id: Name, client: Name, producer: i64, epoch: i16 },
+    /// `producer`; who has an older one is fenced. `anew`: it named none, so it can't be told again
+    /// what somebody was told before.
+    ProducerReady { id: Name, client: Name, producer: i64, epoch: i16, anew: bool },
     /// A client begins a transaction as that producer. `txn` numbers the transactions of a run.
     TxnBegun { txn: u64, id: Name, client: Name, producer: i64, epoch: i16 },
     /// A client is about to commit the offset of one partition in its transaction; `Returned` tells
@@ -213,6 +214,8 @@ pub enum What {
         said: Option<Vec<u8>>,
         members: Vec<(Name, Vec<u8>)>,
     },
+    /// A JoinGroup that names a member reached a broker.
+    JoinSent { group: Name, member: Name },
     /// A SyncGroup request reached the broker, with the assignment if the sender has one to give.
     SyncSent {
         broker: Name,
@@ -237,6 +240,11 @@ pub enum What {
     CommitArrived { op: u64, broker: Name, group: Name, member: Name, generation: i32 },
     /// The broker emitted a success (for at least one partition) for that commit, in this reign.
     CommitAccepted { op: u64, reign: u64 },
+
+    /// A Heartbeat reached the broker.
+    HeartbeatArrived { request: u64, broker: Name, group: Name, member: Name, generation: i32 },
+    /// The broker has answered it; `well`: it told the member, in this reign, that all is well.
+    HeartbeatAnswered { request: u64, reign: u64, well: bool },
 
     /// A request reached the broker, which must answer within `bound` of its own clock.
     RequestArrived { request: u64, broker: Name, local: Micros, bound: Micros, what: &'static str },

@@ -1,10 +1,10 @@
 //! generation-agreement, exclusive-assignment and no-zombie-commit: the history of each group, by
 //! reign.
 //!
-//! It follows what brokers answer to JoinGroup and SyncGroup, and which commits with a member
-//! identity they accept. A static member that was replaced keeps its identity under a new id, so
-//! everything is compared by identity. How members are chosen, or when a generation begins, is not
-//! judged.
+//! It follows what brokers answer to JoinGroup, SyncGroup and Heartbeat, and which commits with a
+//! member identity they accept. A static member that was replaced keeps its identity under a new id, so
+//! everything is compared by identity. When a generation begins is not judged; who is listed in it
+//! must have asked for it.
 //!
 //! Always: only the last few reigns of a group and the last few generations of a reign are
 //! remembered; a commit that would need an older one is not judged.
@@ -16,7 +16,7 @@ use crate::{
     ledger::Ledger,
     promise::{Limits, Promise},
 };
-use reign::Reign;
+use reign::{Reign, said};
 use std::collections::BTreeMap;
 
 /// How many reigns of a group are remembered.
@@ -106,6 +106,7 @@ impl<'a> Sync<'a> {
 pub(crate) struct Generations {
     groups: BTreeMap<Name, Group>,
     commits: BTreeMap<u64, Arrival>,
+    heartbeats: BTreeMap<u64, Arrival>,
     /// How many events were observed: the position in the history.
     position: u64,
 }
@@ -114,11 +115,13 @@ pub(crate) struct Generations {
 struct Group {
     reigns: BTreeMap<u64, Reign>,
     client_of: BTreeMap<Name, Name>,
+    /// The reign and generation that each member was told last; `None` while it asks for another.
+    told: BTreeMap<Name, Option<(u64, i32)>>,
     /// Reigns up to this one are forgotten.
     forgotten: Option<u64>,
 }
 
-/// A commit as it reached its broker.
+/// A commit or a heartbeat as it reached its broker.
 #[derive(Debug)]
 struct Arrival {
     broker: Name,
@@ -178,8 +181,35 @@ impl Generations {
     ) {
         self.issued(join.group, join.client, join.member, ledger);
         let position = self.position;
+        self.all_have_asked(reign, join, ledger);
         if let Some(reign) = self.reign(join.group, reign) {
             reign.joined(join, position, limits, ledger);
+        }
+    }
+
+    /// A member asks for the next generation.
+    pub(crate) fn join_sent(&mut self, group: &Name, member: &Name) {
+        self.group(group).told.insert(member.clone(), None);
+    }
+
+    /// Whoever is in a generation has asked for it; static members may be away.
+    fn all_have_asked(&mut self, number: u64, join: Join<'_>, ledger: &mut Ledger) {
+        let this = (number, join.generation);
+        let group = self.group(join.group);
+        group.told.insert(join.member.clone(), Some(this));
+        let reign = group.reigns.get(&number);
+        let is_static = |member: &Name| reign.is_some_and(|it| it.is_static(member));
+        for (member, _) in join.members.iter().filter(|(member, _)| !is_static(member)) {
+            let Some(Some(last)) = group.told.get(member).filter(|it| **it != Some(this)) else {
+                continue;
+            };
+            ledger.broke(Promise::GenerationAgreement, join.group, || {
+                let why = format!(
+                    "its member {member} has not asked for another since it was told generation {}",
+                    last.1
+                );
+                vec![said(join), why]
+            });
         }
     }
 
@@ -207,15 +237,61 @@ impl Generations {
         (member, generation): (&Name, i32),
         at: Micros,
     ) {
-        let arrival = Arrival {
+        let arrival = self.arrival((broker, group), (member, generation), at);
+        self.commits.insert(op, arrival);
+    }
+
+    fn arrival(
+        &self,
+        (broker, group): (&Name, &Name),
+        (member, generation): (&Name, i32),
+        at: Micros,
+    ) -> Arrival {
+        Arrival {
             broker: broker.clone(),
             group: group.clone(),
             member: member.clone(),
             generation,
             position: self.position,
             at,
-        };
-        self.commits.insert(op, arrival);
+        }
+    }
+
+    pub(crate) fn heartbeat_arrived(
+        &mut self,
+        request: u64,
+        (broker, group): (&Name, &Name),
+        (member, generation): (&Name, i32),
+        at: Micros,
+    ) {
+        let arrival = self.arrival((broker, group), (member, generation), at);
+        self.heartbeats.insert(request, arrival);
+    }
+
+    /// Nobody is told that all is well in a generation that is over.
+    pub(crate) fn heartbeat_answered(
+        &mut self,
+        request: u64,
+        reign: u64,
+        well: bool,
+        ledger: &mut Ledger,
+    ) {
+        let Some(arrival) = self.heartbeats.remove(&request).filter(|_| well) else { return };
+        let Some(group) = self.groups.get(&arrival.group) else { return };
+        if group.forgotten.is_some_and(|last| reign <= last) {
+            return;
+        }
+        ledger.check(Promise::GenerationAgreement);
+        let Some(why) = group.zombie(reign, &arrival) else { return };
+        let now = ledger.now();
+        ledger.broke(Promise::GenerationAgreement, &arrival.group, || {
+            let Arrival { broker, member, generation, group, at, .. } = &arrival;
+            let told = format!(
+                "{broker} told {member} of {group} at {now} (reign {reign}) that all is well in \
+                 generation {generation}; its heartbeat had arrived at {at}"
+            );
+            vec![told, why]
+        });
     }
 
     /// The broker emitted a success for a commit with an identity.
@@ -254,6 +330,7 @@ impl Generations {
     /// A dead broker accepts nothing any more.
     pub(crate) fn broker_stopped(&mut self, broker: &Name) {
         self.commits.retain(|_, arrival| arrival.broker != *broker);
+        self.heartbeats.retain(|_, arrival| arrival.broker != *broker);
     }
 
     fn group(&mut self, group: &Name) -> &mut Group {

@@ -100,10 +100,13 @@ impl Model {
             What::MemberIdIssued { .. }
             | What::InstanceListed { .. }
             | What::JoinAnswered { .. }
+            | What::JoinSent { .. }
             | What::SyncSent { .. }
             | What::SyncAnswered { .. }
             | What::CommitArrived { .. }
-            | What::CommitAccepted { .. } => self.group(what),
+            | What::CommitAccepted { .. }
+            | What::HeartbeatArrived { .. }
+            | What::HeartbeatAnswered { .. } => self.group(what),
         }
         if let Some((broker, local)) = clock_of(what) {
             self.replies.clock(broker, local, &mut self.ledger);
@@ -258,9 +261,18 @@ impl Model {
                     generations.sync_answered(*reign, sync, ledger);
                 }
             }
+            What::JoinSent { group, member } => generations.join_sent(group, member),
             What::CommitArrived { op, broker, group, member, generation } => {
                 let at = ledger.now();
                 generations.commit_arrived(*op, (broker, group), (member, *generation), at);
+            }
+            What::HeartbeatArrived { request, broker, group, member, generation } => {
+                let at = ledger.now();
+                let member = (member, *generation);
+                generations.heartbeat_arrived(*request, (broker, group), member, at);
+            }
+            What::HeartbeatAnswered { request, reign, well } => {
+                generations.heartbeat_answered(*request, *reign, *well, ledger);
             }
             What::CommitAccepted { op, reign } => {
                 generations.commit_accepted(*op, *reign, ledger);

@@ -114,8 +114,9 @@ impl Transactions {
     fn transaction(&mut self, what: &What, ledger: &mut Ledger) {
         let now = self.now(ledger);
         match what {
-            What::ProducerReady { id, client, producer, epoch } => {
-                self.producers.ready(id, client, (*producer, *epoch), now, ledger);
+            What::ProducerReady { id, client, producer, epoch, anew } => {
+                let producer = (*producer, *epoch);
+                self.producers.ready(id, (client, *anew), producer, now, ledger);
             }
             What::TxnBegun { txn, id, client, producer, epoch } => {
                 let begun = Txn::new(*txn, (id, client), (*producer, *epoch), now);

@@ -225,6 +225,17 @@ impl Lens {
         let (what, local) = (body.api(), Micros(local));
         self.see(What::RequestArrived { request, broker: broker.clone(), local, bound, what });
         match body {
+            Request::JoinGroup(it) if !it.member_id.is_empty() => {
+                let (group, member) = (it.group.shared(), it.member_id.shared());
+                self.see(What::JoinSent { group, member });
+            }
+            Request::Heartbeat(it) => self.see(What::HeartbeatArrived {
+                request,
+                broker: broker.clone(),
+                group: it.group.shared(),
+                member: it.member_id.shared(),
+                generation: it.generation,
+            }),
             Request::SyncGroup(it) if !it.assignments.is_empty() => {
                 let assignments = it.assignments.iter();
                 self.see(What::SyncSent {

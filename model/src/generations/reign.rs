@@ -160,6 +160,11 @@ impl Reign {
         self.instance_of.entry(member.clone()).or_insert_with(|| instance.clone());
     }
 
+    /// Whether the id is known to be that of a static member.
+    pub(super) fn is_static(&self, member: &Name) -> bool {
+        self.instance_of.contains_key(member)
+    }
+
     /// Who the member is, whatever its id.
     fn identity<'a>(&'a self, member: &'a Name) -> &'a Name {
         self.instance_of.get(member).unwrap_or(member)
@@ -365,7 +370,7 @@ fn words(names: &BTreeSet<Name>) -> String {
 }
 
 /// Who was told what.
-fn said(join: Join<'_>) -> String {
+pub(super) fn said(join: Join<'_>) -> String {
     let Join { broker, group, generation, client, member, .. } = join;
     format!("{broker} told {client}, member {member} of {group}, generation {generation}")
 }

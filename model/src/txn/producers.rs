@@ -63,11 +63,11 @@ impl Fence {
 }
 
 impl Producers {
-    /// A client was told who it is.
+    /// A client was told who it is, `anew` if it had not said who it was.
     pub(super) fn ready(
         &mut self,
         id: &Name,
-        client: &Name,
+        (client, anew): (&Name, bool),
         (producer, epoch): (i64, i16),
         now: Moment,
         ledger: &mut Ledger,
@@ -96,8 +96,9 @@ impl Producers {
             }
             Producer { first: now.position, epochs: BTreeMap::new() }
         });
+        let is_known = known.epochs.contains_key(&epoch);
         let first = known.epochs.entry(epoch).or_insert_with(|| told.clone());
-        if first.client != *client {
+        if first.client != *client || (is_known && anew) {
             ledger.broke(Promise::TxnIsolation, id, || {
                 let Told { client, at } = &*first;
                 let same = format!("{client} had been told the very same at {at}");

@@ -11,6 +11,20 @@ use model::{
 /// instance `i1`.
 pub(crate) fn joins(
     story: &mut Story,
+    generation: (u64, i32),
+    who: &str,
+    leader: &str,
+    members: &str,
+) {
+    for member in names(members) {
+        story.see(What::JoinSent { group: name("g"), member });
+    }
+    is_told(story, generation, who, leader, members);
+}
+
+/// The same, where not everybody in the leader's list need have asked for it.
+pub(crate) fn is_told(
+    story: &mut Story,
     (reign, generation): (u64, i32),
     who: &str,
     leader: &str,

@@ -4,6 +4,7 @@
 //! compared with a judge that tries every order, on every small history. Nothing here knows the
 //! production code.
 
+mod absent;
 mod convergence;
 mod generations;
 mod listing;

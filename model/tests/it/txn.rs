@@ -48,7 +48,12 @@ impl Work {
 
     fn ready_for(&mut self, id: &str, client: &str, producer: i64, epoch: i16) -> &mut Work {
         let (id, client) = (name(id), name(client));
-        self.see(What::ProducerReady { id, client, producer, epoch })
+        self.see(What::ProducerReady { id, client, producer, epoch, anew: false })
+    }
+
+    fn ready_anew(&mut self, client: &str, producer: i64, epoch: i16) -> &mut Work {
+        let (id, client) = (name("pay"), name(client));
+        self.see(What::ProducerReady { id, client, producer, epoch, anew: true })
     }
 
     fn ready(&mut self, client: &str, producer: i64, epoch: i16) -> &mut Work {

@@ -57,7 +57,9 @@ pub(super) fn command(args: &ProveArgs, console: &mut Console<'_>) -> Result<Exi
         let measurement = run(args, &built, until);
         let differences = match measurement.is_found() {
             true => Differences::default(),
-            false => Differences::seen_by(&built.program, workshop.root()).map_err(Halt::trouble)?,
+            false => {
+                Differences::seen_by(&built.program, workshop.root()).map_err(Halt::trouble)?
+            }
         };
         let row = Row { measurement, differences, build: built.took, bug };
         write!(console.out, "{}", table.row(&row))?;

@@ -68,7 +68,11 @@ impl Lens {
                 record.refused(it.error);
                 it.partitions.iter().for_each(|it| record.refused(it.error));
             }
-            Response::Heartbeat(error) => record.refused(*error),
+            Response::Heartbeat(error) => {
+                record.refused(*error);
+                let (reign, well) = (self.reign(broker, &asked.groups[0]), error.is_none());
+                self.see(What::HeartbeatAnswered { request, reign, well });
+            }
             Response::LeaveGroup(it) => record.refused(it.error),
             Response::OffsetDelete(it) => record.refused(it.error),
             Response::DeleteGroups(groups) => {

@@ -33,6 +33,8 @@ pub(super) struct Asked {
     pub(super) txn: Option<u64>,
     /// The transactional id whose coordinator it is for.
     pub(super) transactional_id: Option<Name>,
+    /// Whether it says which producer it is.
+    pub(super) names_producer: bool,
     /// Whether it asks for the transaction to commit.
     pub(super) commits: bool,
 }
@@ -76,6 +78,10 @@ impl Asked {
             Request::JoinGroup(it) => it.protocols.clone(),
             _ => Vec::new(),
         };
+        let names_producer = match body {
+            Request::InitProducerId(it) => it.producer.is_some(),
+            _ => false,
+        };
         Self {
             client: client.clone(),
             groups,
@@ -91,6 +97,7 @@ impl Asked {
             round,
             txn: None,
             transactional_id: body.transactional_id().map(TransactionalId::shared),
+            names_producer,
             commits: false,
         }
     }

@@ -95,7 +95,8 @@ impl Lens {
         }
         let (id, client) = (asked.client.clone(), asked.client.clone());
         let (producer, epoch) = (it.producer.id, it.producer.epoch);
-        self.see(What::ProducerReady { id, client, producer, epoch });
+        let anew = !asked.names_producer;
+        self.see(What::ProducerReady { id, client, producer, epoch, anew });
     }
 
     /// An attempt to commit or end came to nothing that the client knows of.

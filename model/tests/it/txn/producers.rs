@@ -77,6 +77,21 @@ fn two_clients_are_told_the_same() {
     );
 }
 
+/// Who says which producer it is may be told the same again, since its first answer may be lost; a new
+/// process that is told what the one before it was told fences nobody.
+#[test]
+fn a_new_process_is_told_what_the_one_before_it_was() {
+    let mut work = Work::new();
+    work.ready_anew("c1", 5, 0).ready("c1", 5, 1).ready("c1", 5, 1).ready_anew("c1", 5, 2);
+    work.keeps();
+    work.ready_anew("c1", 5, 2);
+    assert_eq!(
+        work.breaks(),
+        "c1 was told at 1050ms that it is producer 5, epoch 2, of pay\n\
+         c1 had been told the very same at 1040ms\n"
+    );
+}
+
 #[test]
 fn a_producer_belongs_to_two_ids() {
     let mut work = Work::new();

@@ -306,7 +306,7 @@ impl World {
             (Request::Init { .. }, Answer::Ready(Some(producer))) => {
                 let (id, client) = (id_name(producer.id), client_name(client));
                 let (producer, epoch) = (producer.number(), producer.epoch);
-                self.see(What::ProducerReady { id, client, producer, epoch });
+                self.see(What::ProducerReady { id, client, producer, epoch, anew: true });
             }
             (_, Answer::Is(outcome)) if !matches!(request, Request::Init { .. }) => {
                 self.see(What::Returned { op, outcome });

@@ -5,7 +5,11 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::Serialize;
 
 use super::table::Row;
-use crate::{cli::json::SharedRow, prove::{Differences, Measurement}, seed::Seed};
+use crate::{
+    cli::json::SharedRow,
+    prove::{Differences, Measurement},
+    seed::Seed,
+};
 
 #[derive(Serialize)]
 struct Report<'a> {
