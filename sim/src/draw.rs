@@ -3,7 +3,7 @@
 //! Which kinds of fault exist at all is drawn first (a swarm): some runs have none, some one kind
 //! only, few have all, so that every pair of kinds meets without the others. Every draw comes from a
 //! stream of its own purpose; `faults.rs` draws the single faults, `windows.rs` those
-//! that wait for a moment, `rude.rs` who is static or rude.
+//! that wait for a moment, `aims.rs` some that do harm only together, `rude.rs` who is static or rude.
 
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use crate::{
     seed::{Seed, Stream},
 };
 
+mod aims;
 mod faults;
 mod rude;
 mod windows;

@@ -42,6 +42,10 @@ pub use self::answers::verdict_of;
 /// Slack of a broker's timers and of what waits for one, in microseconds.
 const SLACK: u64 = 200_000;
 
+/// How many operations on the volume an answer may wait for, one after the other, while nothing is
+/// wrong: a write that is under way, a take-over, a write of its own.
+const OPERATIONS_MAX: u64 = 30;
+
 /// See the [module](self).
 #[derive(Debug)]
 pub struct Lens {
@@ -61,6 +65,9 @@ pub struct Lens {
     /// How long a join may be parked, in microseconds.
     join_bound: u64,
     volume_timeout: u64,
+    /// Until when nothing is wrong, and how long an answer may take until then.
+    calm_until: u64,
+    prompt_bound: u64,
     /// Brokers that have not applied a view in this life.
     booting: BTreeSet<Name>,
     rotten: BTreeSet<String>,
@@ -92,6 +99,7 @@ impl Lens {
         };
         let longest = plan.longest_rebalance().max(config.group.initial_rebalance_delay);
         let volume_timeout = config.offsets.volume_timeout;
+        let prompt_bound = OPERATIONS_MAX * micros(plan.volume.max) + SLACK;
         Self {
             now: 0,
             model: Model::new(limits),
@@ -105,6 +113,8 @@ impl Lens {
             view: None,
             join_bound: micros(longest + volume_timeout) + SLACK,
             volume_timeout: micros(volume_timeout) + SLACK,
+            calm_until: plan.first_trouble().map_or(u64::MAX, micros).saturating_sub(prompt_bound),
+            prompt_bound,
             booting: BTreeSet::new(),
             rotten: BTreeSet::new(),
             statics: BTreeMap::new(),
@@ -200,28 +210,15 @@ impl Lens {
         }
     }
 
-    /// A request reaches a broker.
-    pub fn arrived(&mut self, request: u64, broker: &Name, local: u64, body: &Request) {
-        let bound = Micros(match body {
-            Request::JoinGroup(_) | Request::SyncGroup(_) => self.join_bound,
-            Request::FindCoordinator { .. } | Request::Heartbeat(_) | Request::LeaveGroup(_) => {
-                SLACK
-            }
-            Request::OffsetCommit(_)
-            | Request::OffsetFetch(_)
-            | Request::OffsetDelete(_)
-            | Request::DeleteGroups { .. }
-            | Request::ListGroups { .. }
-            | Request::DescribeGroups { .. }
-            | Request::InitProducerId(_)
-            | Request::AddPartitionsToTxn(_)
-            | Request::AddOffsetsToTxn(_)
-            | Request::EndTxn(_)
-            | Request::TxnOffsetCommit(_)
-            | Request::VerifyTxn(_)
-            | Request::TxnMarker(_)
-            | Request::TxnOutcome(_) => self.volume_timeout,
-        });
+    /// A request reaches a broker; the task that serves it runs late by so many microseconds.
+    pub fn arrived(
+        &mut self,
+        (request, lateness): (u64, u64),
+        broker: &Name,
+        local: u64,
+        body: &Request,
+    ) {
+        let bound = Micros(lateness + self.bound_of(body));
         let (what, local) = (body.api(), Micros(local));
         self.see(What::RequestArrived { request, broker: broker.clone(), local, bound, what });
         match body {
@@ -261,6 +258,38 @@ impl Lens {
                 });
             }
             _ => {}
+        }
+    }
+
+    /// How long an answer may take, in microseconds.
+    fn bound_of(&self, body: &Request) -> u64 {
+        match body {
+            Request::JoinGroup(_) | Request::SyncGroup(_) => self.join_bound,
+            Request::FindCoordinator { .. } | Request::Heartbeat(_) | Request::LeaveGroup(_) => {
+                SLACK
+            }
+            Request::OffsetCommit(_)
+            | Request::OffsetFetch(_)
+            | Request::OffsetDelete(_)
+            | Request::DeleteGroups { .. }
+                if self.now < self.calm_until =>
+            {
+                self.prompt_bound
+            }
+            Request::OffsetCommit(_)
+            | Request::OffsetFetch(_)
+            | Request::OffsetDelete(_)
+            | Request::DeleteGroups { .. }
+            | Request::ListGroups { .. }
+            | Request::DescribeGroups { .. }
+            | Request::InitProducerId(_)
+            | Request::AddPartitionsToTxn(_)
+            | Request::AddOffsetsToTxn(_)
+            | Request::EndTxn(_)
+            | Request::TxnOffsetCommit(_)
+            | Request::VerifyTxn(_)
+            | Request::TxnMarker(_)
+            | Request::TxnOutcome(_) => self.volume_timeout,
         }
     }
 

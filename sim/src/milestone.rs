@@ -93,6 +93,7 @@ milestones! {
     VolumeFull "volume-full" "a volume operation found no space",
     VolumeSlow "volume-slow" "a volume operation was slow",
     ChangeInDoubt "change-in-doubt" "a publish failed at or behind its rename and the file was read again",
+    CallerSluggish "caller-sluggish" "a request was to run on late when its answer was there",
     LateOperation "late-operation" "an operation happened although its broker was dead, or had been told that it failed",
     UnsyncedWriteLost "unsynced-write-lost" "a broker died with a write that was not synced",
     UnsyncedEntriesLost "unsynced-entries-lost" "the volume failed over and lost directory entries",

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `queue.rs` | the queue |
 //! | `wires.rs` | messages between clients and brokers |
+//! | `sluggish.rs` | callers that run late |
 //! | `peers.rs` | messages between brokers, and markers to the output |
 //! | `brokers.rs` | starting, stopping, killing and pausing brokers; what they post |
 //! | `storage.rs` | when volume operations happen, fail and get stuck |
@@ -38,7 +39,7 @@ use crate::{
 
 use self::{
     brokers::BrokerSlot, control::Controller, peers::Peers, queue::Queue, script::Script,
-    settle::Settle, storage::Storage, wires::Wires,
+    settle::Settle, sluggish::Sluggish, storage::Storage, wires::Wires,
 };
 
 mod brokers;
@@ -50,6 +51,7 @@ mod processes;
 mod queue;
 mod script;
 mod settle;
+mod sluggish;
 mod storage;
 mod wires;
 
@@ -68,6 +70,7 @@ pub struct World {
     hub: Arc<Hub>,
     net: Net,
     wires: Wires,
+    sluggish: Sluggish,
     peers: Peers,
     output: Output,
     volume: SharedVolume,
@@ -154,6 +157,7 @@ impl World {
             handle: Handle::current(),
             net: Net::new(plan.seed, plan.network),
             wires: Wires::default(),
+            sluggish: Sluggish::new(&plan),
             peers: Peers::new(&plan),
             output: Output::default(),
             volume: SharedVolume::default(),

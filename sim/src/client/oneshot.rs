@@ -1,10 +1,12 @@
-//! Groups that live for one commit and one read, one after the other; some are deleted then.
+//! Groups that live for one commit and one read, one after the other; some are deleted then, and
+//! some of those live once more.
 //!
 //! They show whether a broker forgets what nobody uses, and, with odd ids, whether every group keeps
-//! to its own file.
+//! to its own file. A group that was not served is left alone until the faults have ended; then it
+//! must be.
 
 use kaas_coordinator::{
-    api::{OffsetFetchRequest, Request, Response},
+    api::{ErrorCode, OffsetFetchRequest, Request, Response},
     ids::{GroupId, TopicPartition},
 };
 
@@ -15,12 +17,14 @@ use super::{
 };
 use crate::{plan::Clients, seed::micros};
 
-/// What is odd about an id: it is no plain file name, or looks like one that is taken.
-const ODD: [&str; 10] = [
+/// What is odd about an id: it is no plain file name, or looks like what somebody makes of another.
+const ODD: [&str; 12] = [
     "",
     ".",
     "..",
     "a/b",
+    "a_b",
+    "a:b",
     "../assignment",
     "nul\0nul",
     "gr\u{fc}ppe-\u{65e5}\u{672c}",
@@ -40,7 +44,16 @@ pub struct OneShot {
     odd_ids: bool,
     deletes: bool,
     number: usize,
+    /// How many groups there have been.
     round: u32,
+    /// Those that were not served.
+    given_up: Vec<u32>,
+    /// Whether the faults have ended: those are what is left to do.
+    is_finishing: bool,
+    /// Whether the group has been deleted before.
+    is_reborn: bool,
+    /// The group of which round it is, and its id.
+    current: u32,
     group: GroupId,
     rpc: Rpc<Call>,
     next: Option<Call>,
@@ -69,6 +82,10 @@ impl OneShot {
             deletes: *delete,
             number,
             round: 0,
+            given_up: Vec::new(),
+            is_finishing: false,
+            is_reborn: false,
+            current: 0,
             group: "".into(),
             rpc: Rpc::new("", number),
             next: None,
@@ -79,28 +96,51 @@ impl OneShot {
         it
     }
 
+    /// The faults have ended: no group begins any more, and those that were given up get their turn.
+    pub fn finish(&mut self, now: u64) {
+        self.is_finishing = true;
+        self.tries = 0;
+        if self.next.is_none() {
+            self.begin(now);
+        }
+    }
+
+    /// The group that has not been served yet and must be.
+    pub fn waits_for(&self) -> Option<&GroupId> {
+        self.next.map(|_| &self.group)
+    }
+
     fn begin(&mut self, at: u64) {
-        if self.round == self.count {
+        let next = match self.is_finishing {
+            true => self.given_up.pop(),
+            false => (self.round < self.count).then_some(self.round),
+        };
+        let Some(round) = next else {
             self.next = None;
             self.act_at = u64::MAX;
             self.rpc.start_at(u64::MAX);
             return;
-        }
-        let round = self.round as usize;
-        self.group = match round % 4 {
+        };
+        self.current = round;
+        self.round = self.round.max(round + 1);
+        self.group = self.id_of(round as usize);
+        self.is_reborn = false;
+        self.rpc = Rpc::new(self.group.as_str(), self.number);
+        self.rpc.start_at(at);
+        self.next = Some(Call::Commit);
+        self.tries = 0;
+        self.act_at = at;
+    }
+
+    fn id_of(&self, round: usize) -> GroupId {
+        match round % 4 {
             1 if self.odd_ids => ODD[round / 4 % ODD.len()].into(),
             3 if self.odd_ids => {
                 // A long id that differs from the one before in its last character only.
                 GroupId::from(format!("{}-{}{}", self.name, "x".repeat(300), round))
             }
             _ => GroupId::from(format!("{}-{round}", self.name)),
-        };
-        self.round += 1;
-        self.rpc = Rpc::new(self.group.as_str(), self.number);
-        self.rpc.start_at(at);
-        self.next = Some(Call::Commit);
-        self.tries = 0;
-        self.act_at = at;
+        }
     }
 
     /// Its time has come.
@@ -120,7 +160,7 @@ impl OneShot {
         let request = match next {
             Call::Commit => {
                 let partition = TopicPartition::new("events", 0);
-                simple_commit(cx, &self.group, &[partition], i64::from(self.round))
+                simple_commit(cx, &self.group, &[partition], self.position())
             }
             Call::Fetch => Request::OffsetFetch(OffsetFetchRequest {
                 group: self.group.clone(),
@@ -132,9 +172,15 @@ impl OneShot {
         self.rpc.call(cx, next, request, REQUEST_TIMEOUT);
     }
 
+    /// What it commits: in its second life something else.
+    fn position(&self) -> i64 {
+        i64::from(self.current) + if self.is_reborn { 1_001 } else { 1 }
+    }
+
     fn again(&mut self, cx: &Cx<'_>) {
         self.tries += 1;
-        if self.tries > TRIES {
+        if self.tries > TRIES && !self.is_finishing {
+            self.given_up.push(self.current);
             self.begin(cx.now + self.every);
         } else {
             self.act_at = cx.now + BACKOFF;
@@ -146,11 +192,15 @@ impl OneShot {
         match self.rpc.answered(cx, request, response) {
             Answered::Stale => {}
             Answered::Find => self.go_on(cx),
-            Answered::For(call, response) if response.is_success() => {
-                let deletes = self.deletes && self.round.is_multiple_of(3);
+            Answered::For(call, response) if response.is_success() || is_gone(&response) => {
+                let deletes = self.deletes && self.current % 3 == 2 && !self.is_reborn;
                 self.next = match call {
                     Call::Commit => Some(Call::Fetch),
                     Call::Fetch if deletes => Some(Call::Delete),
+                    Call::Delete if self.current.is_multiple_of(2) => {
+                        self.is_reborn = true;
+                        Some(Call::Commit)
+                    }
                     Call::Fetch | Call::Delete => None,
                 };
                 match self.next {
@@ -178,4 +228,10 @@ impl OneShot {
         let own = if self.rpc.coordinator().is_some() { self.act_at } else { u64::MAX };
         own.min(self.rpc.next_wake())
     }
+}
+
+/// Whether a deletion finds nothing: one before it, whose answer was lost, has done it.
+fn is_gone(response: &Response) -> bool {
+    let Response::DeleteGroups(groups) = response else { return false };
+    groups.iter().any(|(_, error)| *error == ErrorCode::GroupIdNotFound)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use kaas_coordinator::group_hash::BrokerRing;
 
-use super::{between, millis, small, windows};
+use super::{aims, between, millis, small, windows};
 use crate::{
     plan::{
         Action, BrokerName, Clients, Damage, Exit, Failure, Goodbye, Operation, Plan, Step, Way,
@@ -21,10 +21,10 @@ const FIRST: u64 = 4_000;
 
 /// What a kind of fault needs to be drawn.
 pub(super) struct Draw<'a> {
-    plan: &'a Plan,
+    pub(super) plan: &'a Plan,
     pub(super) stream: Stream,
     /// When it begins, in milliseconds.
-    at: u64,
+    pub(super) at: u64,
     steps: &'a mut Vec<Step>,
 }
 
@@ -60,16 +60,13 @@ const KINDS: &[(&str, Kind, u32)] = &[
 /// The kinds that are about the processes of members; a swarm of their own.
 const PROCESSES: &[(&str, Kind, u32)] = &[("crash", crash, 4), ("duplicate", duplicate, 2)];
 
-/// Faults that are aimed at a window, drawn beside the others likewise.
-const AIMED: &[(&str, Kind, u32)] = &[("blind take-over", blind_take_over, 2)];
-
 /// The faults of a plan that lasts so many milliseconds.
 pub(super) fn draw(plan: &Plan, lasts: u64, is_storm: bool) -> Vec<Step> {
     let mut steps = Vec::new();
     for (swarm, kinds) in [
         ("swarm", KINDS),
         ("swarm of processes", PROCESSES),
-        ("swarm of aims", AIMED),
+        ("swarm of aims", aims::KINDS),
         ("swarm of windows", windows::KINDS),
     ] {
         let swarm = Stream::new(plan.seed, swarm, 0);
@@ -111,7 +108,7 @@ fn draw_kinds(
 }
 
 impl Draw<'_> {
-    fn push(&mut self, action: Action) {
+    pub(super) fn push(&mut self, action: Action) {
         self.push_at(self.at, action);
     }
 
@@ -121,7 +118,7 @@ impl Draw<'_> {
         self.steps.push(Step { at, when, action });
     }
 
-    fn push_at(&mut self, at: u64, action: Action) {
+    pub(super) fn push_at(&mut self, at: u64, action: Action) {
         self.steps.push(Step { at: Some(millis(at)), when: None, action });
     }
 
@@ -177,7 +174,7 @@ impl Draw<'_> {
     }
 
     /// Who coordinates a group as long as nothing has happened.
-    fn owner(&self, group: &str) -> BrokerName {
+    pub(super) fn owner(&self, group: &str) -> BrokerName {
         let brokers = (0..self.plan.brokers).map(|it| (format!("kaas-{it}").into(), true));
         let ring = BrokerRing::new(brokers);
         ring.pick(group).expect("all are alive").to_string()
@@ -262,7 +259,12 @@ fn elect(draw: &mut Draw<'_>) {
 }
 
 fn twin(draw: &mut Draw<'_>) {
-    let (broker, duration) = (draw.broker(), draw.duration(6000));
+    // A view is stale after three seconds, so shorter fights go unnoticed.
+    let duration = match draw.stream.percent(50) {
+        true => draw.duration(6000),
+        false => millis(draw.stream.between(3_000, 12_000)),
+    };
+    let broker = draw.broker();
     draw.push(Action::Twin { broker, duration });
 }
 
@@ -336,22 +338,6 @@ fn fail(draw: &mut Draw<'_>) {
             let back = Some(draw.broker());
             draw.push_at(soon + 1500, Action::Entry { group, broker: back });
         }
-    }
-}
-
-/// Groups move to a broker that can read only now and then: enough to hear of the move, not enough to
-/// take over at the first attempt.
-fn blind_take_over(draw: &mut Draw<'_>) {
-    let (broker, duration) = (draw.broker(), millis(6_000));
-    let (error, on) = (Failure::Io, Operation::Read);
-    let named = Some(broker.clone());
-    draw.push(Action::Fail { broker: named, error, on, percent: 50, duration });
-    for after in [200, 1_400, 2_600, 3_800] {
-        let group = draw.group();
-        let to = Some(broker.clone());
-        draw.push_at(draw.at + after, Action::Entry { group: group.clone(), broker: to });
-        let back = Some(draw.broker());
-        draw.push_at(draw.at + after + 1_600, Action::Entry { group, broker: back });
     }
 }
 

@@ -2,13 +2,19 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Clients, Plan, Span};
+use super::{Action, Clients, Plan, Span};
 
 impl Plan {
     /// Whether nothing that happens may depend on the seed: a scenario, whose trace is a snapshot.
     pub fn is_fixed(&self) -> bool {
         let is_fixed = |span: Span| span.min == span.max;
         is_fixed(self.network) && is_fixed(self.volume) && self.drift_ppm == 0
+    }
+
+    /// When the first thing happens that may disturb anybody; at once if a step has no time.
+    pub fn first_trouble(&self) -> Option<Duration> {
+        let troubles = self.steps.iter().filter(|it| !matches!(it.action, Action::Wait { .. }));
+        troubles.map(|it| it.at.unwrap_or_default()).min()
     }
 
     /// The partitions of a topic, `topic/n`.

@@ -26,6 +26,8 @@ pub enum Moment {
     SyncArrived,
     /// An OffsetCommit or TxnOffsetCommit has.
     CommitArrived,
+    /// A DeleteGroups has.
+    DeleteArrived,
     /// An EndTxn has.
     EndArrived,
     /// A marker has.
@@ -38,6 +40,8 @@ pub enum Moment {
     CommitAnswered,
     /// An EndTxn was.
     EndAnswered,
+    /// A DeleteGroups was.
+    DeleteAnswered,
     /// A marker was acknowledged.
     MarkerAnswered,
     /// A claim to a group was created, and nothing of the others removed yet.
@@ -46,6 +50,10 @@ pub enum Moment {
     Unclaimed,
     /// A group's offset file was read.
     Loaded,
+    /// Whether a claim still stands was asked, and answered by the volume.
+    Checked,
+    /// The assignment was read.
+    Polled,
     /// A commit is staged: written, not durable.
     Staged,
     /// It is durable, not renamed.
@@ -64,16 +72,20 @@ impl Moment {
         ("join-arrived", Self::JoinArrived),
         ("sync-arrived", Self::SyncArrived),
         ("commit-arrived", Self::CommitArrived),
+        ("delete-arrived", Self::DeleteArrived),
         ("end-arrived", Self::EndArrived),
         ("marker-arrived", Self::MarkerArrived),
         ("join-answered", Self::JoinAnswered),
         ("sync-answered", Self::SyncAnswered),
         ("commit-answered", Self::CommitAnswered),
         ("end-answered", Self::EndAnswered),
+        ("delete-answered", Self::DeleteAnswered),
         ("marker-answered", Self::MarkerAnswered),
         ("claimed", Self::Claimed),
         ("unclaimed", Self::Unclaimed),
         ("loaded", Self::Loaded),
+        ("checked", Self::Checked),
+        ("polled", Self::Polled),
         ("staged", Self::Staged),
         ("synced", Self::Synced),
         ("renamed", Self::Renamed),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kaas_coordinator::api::Request;
+use kaas_coordinator::{api::Request, assignment::ASSIGNMENT_PATH};
 
 use super::{Event, World};
 use crate::{
@@ -64,8 +64,8 @@ impl World {
 /// The moment at which a request arrives, the one at which it is answered, and whom it is about.
 fn moments_of(request: &Request) -> Option<(Moment, Moment, Arc<str>)> {
     use Moment::{
-        CommitAnswered, CommitArrived, EndAnswered, EndArrived, JoinAnswered, JoinArrived,
-        MarkerAnswered, MarkerArrived, SyncAnswered, SyncArrived,
+        CommitAnswered, CommitArrived, DeleteAnswered, DeleteArrived, EndAnswered, EndArrived,
+        JoinAnswered, JoinArrived, MarkerAnswered, MarkerArrived, SyncAnswered, SyncArrived,
     };
     Some(match request {
         Request::JoinGroup(it) => (JoinArrived, JoinAnswered, it.group.shared()),
@@ -73,6 +73,9 @@ fn moments_of(request: &Request) -> Option<(Moment, Moment, Arc<str>)> {
         Request::OffsetCommit(it) => (CommitArrived, CommitAnswered, it.group.shared()),
         Request::TxnOffsetCommit(it) => (CommitArrived, CommitAnswered, it.group.shared()),
         Request::TxnMarker(it) => (MarkerArrived, MarkerAnswered, it.group.shared()),
+        Request::DeleteGroups { groups } => {
+            (DeleteArrived, DeleteAnswered, groups.first()?.shared())
+        }
         Request::EndTxn(it) => {
             (EndArrived, EndAnswered, group_of(&it.transactional_id.shared()).into())
         }
@@ -81,7 +84,6 @@ fn moments_of(request: &Request) -> Option<(Moment, Moment, Arc<str>)> {
         | Request::LeaveGroup(_)
         | Request::OffsetFetch(_)
         | Request::OffsetDelete(_)
-        | Request::DeleteGroups { .. }
         | Request::ListGroups { .. }
         | Request::DescribeGroups { .. }
         | Request::InitProducerId(_)
@@ -99,6 +101,9 @@ pub(super) fn moment_of_its_answer(request: &Request) -> Option<(Moment, Arc<str
 
 /// The moment that an operation is, and the group whose file, or whose member's file, it is about.
 fn moment_of(op: &Op) -> Option<(Moment, &str)> {
+    if **op.path() == *ASSIGNMENT_PATH {
+        return Some((Moment::Polled, ""));
+    }
     let (directory, rest) = op.path().split_once('/')?;
     let of_group = match directory {
         "__consumer_offsets" => true,
@@ -114,6 +119,7 @@ fn moment_of(op: &Op) -> Option<(Moment, &str)> {
         (Op::CreateDir(_), 2) if of_group => Moment::Claimed,
         (Op::RemoveDir(_), 2) if of_group => Moment::Unclaimed,
         (Op::Read(_), 0) if of_group => Moment::Loaded,
+        (Op::Exists(_), 2) if of_group => Moment::Checked,
         (Op::Write(..), 3) if of_group => Moment::Staged,
         (Op::Write(..), 3) => Moment::StateStaged,
         (Op::Sync(_), 3) if of_group => Moment::Synced,
@@ -149,6 +155,7 @@ mod tests {
         assert_eq!(moment_of(&delete), None);
         let state = Op::Write("__transaction_state/.claims/tx.1.json/1/2".into(), Vec::new());
         assert_eq!(moment_of(&state), Some((Moment::StateStaged, "tx")));
-        assert_eq!(moment_of(&Op::Read("assignment.json".into())), None);
+        assert_eq!(moment_of(&Op::Read("assignment.json".into())), Some((Moment::Polled, "")));
+        assert_eq!(moment_of(&Op::Exists(claim.into())), Some((Moment::Checked, "payments")));
     }
 }

@@ -144,7 +144,7 @@ impl World {
         let local = slot.clock.local(self.now);
         self.record.fold(to as u64, 1, request ^ ((BROKERS + from.0) as u64) << 40);
         self.lens.peer_asked(request, &self.brokers[from.0].name, &body);
-        self.lens.arrived(request, &self.brokers[to].name, local, &body);
+        self.lens.arrived((request, 0), &self.brokers[to].name, local, &body);
         self.moment_of_arrival(to, &body);
         node.spawn(async move {
             let answer = coordinator.call(*body).await;

@@ -155,6 +155,13 @@ impl World {
         let is_quiet = self.now >= self.settle.until;
         if is_quiet && is_current {
             self.lens.settled();
+            let now = self.now;
+            for client in 0..self.clients.len() {
+                if let Some(Client::OneShot(it)) = &mut self.clients[client].client {
+                    it.finish(now);
+                    self.arm(client);
+                }
+            }
             let bound = self.convergence_bound();
             self.enter_phase(SettlePhase::Groups, bound);
         } else if self.now >= self.settle.until + 10_000_000 {
@@ -187,7 +194,7 @@ impl World {
     }
 
     fn look_at_groups(&mut self) {
-        match self.unstable(&[]) {
+        match self.unstable(&[]).or_else(|| self.unserved()) {
             None => {
                 for slot in &mut self.clients {
                     if let Some(Client::Consumer(it)) = &mut slot.client {
@@ -284,6 +291,20 @@ impl World {
             .iter()
             .filter(|group| !self.lens.is_rotten(group))
             .find_map(|group| self.why_unstable(group))
+    }
+
+    /// A group that was used once and has not been served.
+    fn unserved(&self) -> Option<Stuck> {
+        self.clients.iter().find_map(|slot| match &slot.client {
+            Some(Client::OneShot(it)) => it.waits_for().map(|group| Stuck {
+                who: slot.name.to_string(),
+                why: format!("is not served for its group {:?}", group.as_str()),
+            }),
+            Some(
+                Client::Consumer(_) | Client::Committer(_) | Client::Admin(_) | Client::Rude(_),
+            )
+            | None => None,
+        })
     }
 
     fn why_unstable(&self, group: &str) -> Option<Stuck> {

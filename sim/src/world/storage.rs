@@ -243,7 +243,9 @@ impl World {
         if let Op::Read(path) = op
             && **path == *ASSIGNMENT_PATH
         {
-            return self.read_assignment(broker).map(|it| Reply::Content(it.to_vec()));
+            let content = self.read_assignment(broker)?;
+            self.moment_of_operation(broker, op);
+            return Ok(Reply::Content(content.to_vec()));
         }
         let reply = self.volume.apply(broker, op)?;
         self.moment_of_operation(broker, op);
@@ -331,7 +333,8 @@ impl World {
     /// The volume moves to its standby.
     pub(super) fn fail_over(&mut self, step: usize) {
         let undone = self.volume.fail_over();
-        for it in self.storage.pending.values_mut() {
+        // Nobody hears of one that is late, so it can't tell what is lost.
+        for it in self.storage.pending.values_mut().filter(|it| it.reply.is_some()) {
             it.is_doomed |=
                 matches!(&it.op, Op::SyncDir(dir) if self.volume.mourns(it.broker, dir));
         }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use kaas_coordinator::api::{Request, Response};
 use madsim::task::AbortHandle;
 
-use super::{Event, World, moments::moment_of_its_answer};
+use super::{Event, World, moments::moment_of_its_answer, sluggish::Late};
 use crate::{
     client::{self, Client, Cx, Send},
     hub::Post,
@@ -187,11 +187,19 @@ impl World {
         }
         let local = slot.clock.local(self.now);
         self.record.fold(broker as u64, 1, request ^ (client as u64) << 40);
-        self.lens.arrived(request, &self.brokers[broker].name, local, &body);
+        let lateness = self.sluggish.lateness(&body);
+        self.lens.arrived((request, lateness), &self.brokers[broker].name, local, &body);
         self.moment_of_arrival(broker, &body);
         let moment = moment_of_its_answer(&body);
+        if lateness > 0 {
+            self.record.reach(Milestone::CallerSluggish);
+        }
         let task = node.spawn(async move {
-            let answer = coordinator.call(*body).await;
+            let call = coordinator.call(*body);
+            let answer = match lateness {
+                0 => call.await,
+                _ => Late::new(call, coordinator.host(), lateness).await,
+            };
             coordinator.host().post(Post::Answer(request, answer));
         });
         let abort = Some(task.abort_handle());
