@@ -1,134 +1,15 @@
-//! What a broker owes to those who wait: an answer in time, and none that has become untrue meanwhile.
+//! Those who wait, and what has become of their group meanwhile.
 
-#![expect(clippy::wildcard_enum_match_arm, reason = "a test knows what it has asked")]
+use std::task::{Context, Waker};
 
-use std::{
-    future::Future,
-    pin::Pin,
-    sync::{Arc, atomic::Ordering},
-    task::{Context, Poll, Waker},
-    time::Duration,
-};
+use kaas_coordinator::{api::ErrorCode, config::Config, note::Note};
 
-use kaas_coordinator::{
-    api::{
-        CommitOffset, ErrorCode, JoinRequest, JoinResponse, OffsetCommitRequest,
-        OffsetFetchRequest, Protocol, Request, Response,
+use crate::{
+    rig::{
+        Call, SECOND, claims, commit, error, fetch, give_away, join, joined, list, listed, stick,
     },
-    config::Config,
-    ids::TopicPartition,
-    note::Note,
+    still::Still,
 };
-
-use self::still::Still;
-
-#[path = "support/still.rs"]
-mod still;
-
-const SECOND: Duration = Duration::from_secs(1);
-
-fn commit(group: &str) -> Request {
-    Request::OffsetCommit(OffsetCommitRequest {
-        group: group.into(),
-        generation: -1,
-        member_id: "".into(),
-        instance: None,
-        offsets: vec![CommitOffset {
-            partition: TopicPartition::new("events", 0),
-            offset: 1,
-            leader_epoch: -1,
-            metadata: "".into(),
-        }],
-        retention_ms: None,
-    })
-}
-
-fn fetch(group: &str) -> Request {
-    let group = group.into();
-    Request::OffsetFetch(OffsetFetchRequest { group, partitions: None, require_stable: false })
-}
-
-fn list() -> Request {
-    Request::ListGroups { states: Vec::new() }
-}
-
-/// Of a version that makes a client a member at once.
-fn join(group: &str) -> Request {
-    Request::JoinGroup(JoinRequest {
-        group: group.into(),
-        member_id: "".into(),
-        instance: None,
-        client_id: "c".into(),
-        session_timeout: 10 * SECOND,
-        rebalance_timeout: 60 * SECOND,
-        protocol_type: "consumer".into(),
-        protocols: vec![Protocol { name: "range".into(), metadata: [].into() }],
-        version: 3,
-        reason: None,
-    })
-}
-
-fn error(response: &Response) -> ErrorCode {
-    match response {
-        Response::OffsetCommit(partitions) => partitions[0].1,
-        Response::OffsetFetch(it) => it.error,
-        Response::JoinGroup(it) => it.error,
-        Response::ListGroups { error, .. } => *error,
-        _ => panic!("not asked here: {response:?}"),
-    }
-}
-
-fn joined(response: Response) -> JoinResponse {
-    let Response::JoinGroup(it) = response else { panic!("not asked here: {response:?}") };
-    it
-}
-
-/// A request that has been sent, and waits.
-struct Call(Pin<Box<dyn Future<Output = Response>>>);
-
-impl Call {
-    fn send(still: &Still, request: Request) -> Self {
-        let broker = Arc::clone(&still.broker);
-        let mut call = Self(Box::pin(async move { broker.call(request).await }));
-        assert_eq!(call.look(), None, "it waits");
-        call
-    }
-
-    fn look(&mut self) -> Option<Response> {
-        match self.0.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(response) => Some(response),
-            Poll::Pending => None,
-        }
-    }
-
-    fn answer(mut self) -> Response {
-        self.look().expect("it is answered")
-    }
-}
-
-/// From now on these groups are another broker's.
-fn give_away(still: &mut Still, version: u32, groups: &[&str]) {
-    let entry = |group: &&str| format!(r#"{{"groupId":"{group}","broker":"kaas-1"}}"#);
-    let entries = groups.iter().map(entry).collect::<Vec<_>>().join(",");
-    let assignment = format!(
-        r#"{{"controllerEpoch":1,"assignmentVersion":{version},"consumerGroups":[{entries}],
-        "brokers":[{{"id":"kaas-0","health":"alive"}},{{"id":"kaas-1","health":"dead"}}]}}"#
-    );
-    still.broker.host().put("assignment.json", assignment.as_bytes());
-    still.advance(2 * SECOND);
-}
-
-fn stick(still: &Still, is_stuck: bool) {
-    still.broker.host().is_stuck.store(is_stuck, Ordering::Relaxed);
-}
-
-/// The names of the claims that there are.
-fn claims(still: &Still) -> Vec<String> {
-    let files = still.broker.host().files();
-    let claims =
-        files.directories.iter().filter_map(|it| it.split_once(".claims/")?.1.split_once('/'));
-    claims.map(|(_, claim)| claim.to_owned()).collect()
-}
 
 #[test]
 fn a_list_that_waited_leaves_out_what_was_lost_since() {
@@ -140,9 +21,7 @@ fn a_list_that_waited_leaves_out_what_was_lost_since() {
     // The broker has answered; its caller looks at it only later.
     still.work();
     give_away(&mut still, 2, &["lost"]);
-    let Response::ListGroups { error, groups } = list.answer() else { panic!("not a list") };
-    assert_eq!(error, ErrorCode::None);
-    assert_eq!(groups.iter().map(|it| it.group.as_str()).collect::<Vec<_>>(), ["kept"]);
+    assert_eq!(listed(list.answer()), ["kept"]);
 }
 
 #[test]
@@ -217,6 +96,7 @@ fn a_broker_that_closes_answers_everybody_and_gives_its_claims_back() {
     assert!(is_over.is_ready());
     assert_eq!(error(&joining.answer()), ErrorCode::NotCoordinator);
     assert!(claims(&still).is_empty());
+    assert_eq!(error(&still.call(list())), ErrorCode::CoordinatorNotAvailable);
 }
 
 #[test]
@@ -250,4 +130,32 @@ fn a_group_can_be_inspected_while_it_is_in_memory() {
     let group = still.broker.inspect(&"g".into()).expect("it has a member");
     assert_eq!((group.members.len(), group.parked, group.generation), (1, 1, 0));
     assert_eq!(still.broker.inspect(&"h".into()), None);
+}
+
+#[test]
+fn who_hangs_up_takes_nobody_along() {
+    let mut still = Still::start(Config::default());
+    stick(&still, true);
+    let requests = [commit("g"), commit("g"), fetch("g"), fetch("g")];
+    let mut calls: Vec<_> = requests.into_iter().map(|it| Call::send(&still, it)).collect();
+    drop(calls.remove(2));
+    drop(calls.remove(0));
+    stick(&still, false);
+    still.work();
+    for call in calls {
+        assert_eq!(error(&call.answer()), ErrorCode::None);
+    }
+}
+
+#[test]
+fn a_change_goes_on_without_the_client_that_hung_up() {
+    let mut still = Still::start(Config::default());
+    assert_eq!(error(&still.call(fetch("g"))), ErrorCode::None);
+    stick(&still, true);
+    let (under_way, waits) = (Call::send(&still, commit("g")), Call::send(&still, commit("g")));
+    still.work();
+    drop(under_way);
+    stick(&still, false);
+    still.work();
+    assert_eq!(error(&waits.answer()), ErrorCode::None);
 }
