@@ -84,14 +84,30 @@ fn a_list_names_groups_in_memory_and_on_the_volume_once() {
 fn offsets_outlive_their_retention_nowhere() {
     let mut config = Config::default();
     config.offsets.retention = Duration::from_mins(20);
+    config.idle_max = Duration::from_hours(1);
     let mut still = Still::start(config);
+    assert_eq!(error(&still.call(commit("warm"))), ErrorCode::None);
     put_file(&still, "cold", OLD);
     still.advance(Duration::from_mins(11));
-    assert!(file_of(&still, "cold").is_some());
+    assert!(file_of(&still, "cold").is_some() && file_of(&still, "warm").is_some());
     put_file(&still, "young", &OLD.replace(":0}", ":660000}"));
     still.advance(Duration::from_mins(10));
-    assert_eq!(file_of(&still, "cold"), None);
+    assert_eq!((file_of(&still, "cold"), file_of(&still, "warm")), (None, None));
     assert!(file_of(&still, "young").is_some());
+}
+
+#[test]
+fn retention_ends_groups_that_hold_nothing() {
+    let mut still = Still::start(Config::default());
+    assert_eq!(error(&still.call(commit("with-offsets"))), ErrorCode::None);
+    let joining = [Call::send(&still, join("with-a-member")), Call::send(&still, join("useless"))];
+    still.advance(10 * SECOND);
+    let [_, last] = joining.map(|it| joined(it.answer()).member_id);
+    still.call(leave("useless", &last));
+    assert_eq!(listed(still.call(list())), ["useless", "with-a-member", "with-offsets"]);
+    still.broker.expire_offsets();
+    assert_eq!(listed(still.call(list())), ["with-a-member", "with-offsets"]);
+    assert_eq!(error(&still.call(commit("with-offsets"))), ErrorCode::None);
 }
 
 #[test]
