@@ -136,6 +136,24 @@ fn a_group_has_offsets_of_so_many_partitions() {
     assert_eq!(verdicts(&still.call(commit("g", 2..4))), [None, InvalidCommitOffsetSize]);
 }
 
+#[test]
+fn an_offset_is_noted_with_so_many_characters_of_utf_16() {
+    let mut config = Config::default();
+    config.offsets.metadata_max = 4;
+    let mut still = Still::start(config);
+    for (note, expected) in [
+        ("four", ErrorCode::None),
+        ("fives", ErrorCode::OffsetMetadataTooLarge),
+        ("äöüß", ErrorCode::None),
+        ("🦀🦀", ErrorCode::None),
+        ("🦀🦀!", ErrorCode::OffsetMetadataTooLarge),
+    ] {
+        let Request::OffsetCommit(mut request) = commit("g", 0..1) else { unreachable!() };
+        request.offsets[0].metadata = note.into();
+        assert_eq!(verdicts(&still.call(Request::OffsetCommit(request))), [expected], "{note}");
+    }
+}
+
 /// The verdicts on requests that all wait for a volume which hangs; `None` for those that go on
 /// waiting.
 fn while_the_volume_hangs(still: &mut Still, requests: Vec<Request>) -> Vec<Option<ErrorCode>> {

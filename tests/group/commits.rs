@@ -42,6 +42,7 @@ fn commits() {
         ("Empty", "nobody", [OK, OK, OK]),
         ("Empty", "member", [STRANGER, STRANGER, STRANGER]),
         ("Empty", "member without generation", [OK, OK, OK]),
+        ("Empty", "stranger of generation 0", [STRANGER, STRANGER, STRANGER]),
         ("PreparingRebalance", "nobody", [STRANGER, OK, STRANGER]),
         ("PreparingRebalance", "member", [OK, OK, OK]),
         ("PreparingRebalance", "stranger", [STRANGER, STRANGER, STRANGER]),
@@ -67,6 +68,7 @@ fn commits() {
             "member without generation" => (-1, member, None),
             "old member" => (now - 1, member, None),
             "stranger" => (now, "ghost".into(), None),
+            "stranger of generation 0" => (0, "ghost".into(), None),
             _ => (now, member, Some(&instance)),
         };
         let actual = [

@@ -97,6 +97,54 @@ fn a_static_replacement_is_not_a_newcomer() {
 }
 
 #[test]
+fn who_leaves_before_its_first_generation_makes_room_for_another() {
+    let mut rig = Rig::new();
+    rig.config.newcomers_max = 2;
+    let _parked = rig.join(&first_join("a"));
+    for _ in 0..3 {
+        let newcomer = rig.join(&JoinRequest { version: 4, ..first_join("b") });
+        let id = rig.joined(newcomer).member_id.clone();
+        let parked = rig.join(&rejoin(&id));
+        assert!(rig.is_parked(parked));
+        assert_eq!(rig.leave(&id), ErrorCode::None);
+    }
+}
+
+#[test]
+fn a_group_of_the_largest_size_takes_nobody_in() {
+    let mut rig = Rig::new();
+    rig.config.size_max = 2;
+    let members = rig.generation_of(&["a", "b"]);
+    let refuse = |rig: &mut Rig, state| {
+        for request in [first_join("c"), static_join("i"), rejoin(&"ghost".into())] {
+            let refused = rig.join(&request);
+            assert_eq!(rig.joined(refused).error, ErrorCode::GroupMaxSizeReached);
+            assert_eq!(rig.state(), state);
+        }
+    };
+    refuse(&mut rig, "CompletingRebalance");
+    for member in members.iter().rev() {
+        rig.sync(&rig.sync_of(member));
+    }
+    refuse(&mut rig, "Stable");
+    let member = rig.join(&rejoin(&members[1]));
+    assert_eq!(rig.joined(member).error, ErrorCode::None, "its members come and go");
+}
+
+#[test]
+fn the_type_is_that_of_the_members() {
+    let mut rig = Rig::new();
+    let members = rig.stable_group_of(&["a"]);
+    let other = JoinRequest { protocol_type: "connect".into(), ..first_join("b") };
+    let refused = rig.join(&other);
+    assert_eq!(rig.joined(refused).error, ErrorCode::InconsistentGroupProtocol);
+    assert_eq!(rig.state(), "Stable");
+    rig.leave(&members[0]);
+    let first = rig.join(&other);
+    assert!(rig.is_parked(first), "the type of those who are gone binds nobody");
+}
+
+#[test]
 fn a_pending_id_that_finds_the_group_full_is_forgotten() {
     let mut rig = Rig::new();
     rig.config.size_max = 1;

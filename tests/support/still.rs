@@ -29,20 +29,28 @@ const STRIDE: u64 = 1_000_000;
 /// The broker and the task that it runs on.
 pub(crate) struct Still {
     pub(crate) broker: Arc<Broker<StillHost>>,
-    run: Pin<Box<dyn Future<Output = ()>>>,
+    pub(crate) run: Pin<Box<dyn Future<Output = ()>>>,
 }
 
 impl Still {
     /// A broker that owns every group.
     pub(crate) fn start(config: Config) -> Self {
+        let it = Self::start_under(config, Some(ASSIGNMENT));
+        assert!(it.broker.status().view.is_some(), "the assignment is there to be read");
+        it
+    }
+
+    /// A broker that finds this assignment, if any.
+    pub(crate) fn start_under(config: Config, assignment: Option<&[u8]>) -> Self {
         let host = StillHost::default();
-        host.put("assignment.json", ASSIGNMENT);
+        if let Some(assignment) = assignment {
+            host.put("assignment.json", assignment);
+        }
         let broker = Arc::new(Broker::new("kaas-0".into(), config, host));
         let running = Arc::clone(&broker);
         let run = Box::pin(async move { running.run().await });
         let mut it = Self { broker, run };
         it.work();
-        assert!(it.broker.status().view.is_some(), "the assignment is there to be read");
         it
     }
 
@@ -89,6 +97,7 @@ pub(crate) struct StillHost {
     now: AtomicU64,
     random: AtomicU64,
     volume: Mutex<Files>,
+    pub(crate) notes: Mutex<Vec<Note>>,
     /// Whether operations under `__consumer_offsets` hang.
     pub(crate) is_stuck: AtomicBool,
 }
@@ -101,7 +110,8 @@ pub(crate) struct Files {
 }
 
 impl StillHost {
-    fn put(&self, path: &str, content: &[u8]) {
+    /// Puts a file on the volume.
+    pub(crate) fn put(&self, path: &str, content: &[u8]) {
         self.files().files.insert(path.to_owned(), content.to_vec());
     }
 
@@ -116,8 +126,11 @@ impl StillHost {
         operation: impl FnOnce(&mut Files) -> io::Result<T>,
     ) -> io::Result<T> {
         let hangs = path.starts_with("__consumer_offsets");
-        poll_fn(|_| match hangs && self.is_stuck.load(Ordering::Relaxed) {
-            true => Poll::Pending,
+        poll_fn(|cx| match hangs && self.is_stuck.load(Ordering::Relaxed) {
+            true => {
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
             false => Poll::Ready(()),
         })
         .await;
@@ -274,7 +287,9 @@ impl Peers for StillHost {
 }
 
 impl Log for StillHost {
-    fn note(&self, _: Note) {}
+    fn note(&self, note: Note) {
+        self.notes.lock().expect("nobody panics").push(note);
+    }
 }
 
 impl Host for StillHost {

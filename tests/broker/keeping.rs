@@ -1,0 +1,123 @@
+//! What is kept in memory and on the volume, and for how long.
+
+use std::time::Duration;
+
+use kaas_coordinator::{api::ErrorCode, config::Config};
+
+use crate::{
+    rig::{
+        Call, SECOND, commit, error, fetch, file_of, join, joined, leave, list, listed, put_file,
+        stick,
+    },
+    still::Still,
+};
+
+/// An offset that was committed when time began.
+const OLD: &str = r#"{"offsets":{"events/0":7},"metadata":{},"committedMs":{"events/0":0}}"#;
+
+#[test]
+fn a_group_for_which_somebody_waits_is_kept() {
+    let mut still = Still::start(Config { idle_max: SECOND, ..Config::default() });
+    for (case, is_loaded, requests) in [
+        ("to be loaded", false, vec![commit("g")]),
+        ("a write", true, vec![commit("g")]),
+        ("its turn", true, vec![commit("g"), commit("g")]),
+        ("a check", true, vec![fetch("g")]),
+        ("a check that begins later", true, vec![fetch("g"), fetch("g")]),
+    ] {
+        still.advance(3 * SECOND);
+        assert_eq!(still.broker.status().held, [], "nobody waits any more");
+        if is_loaded {
+            assert_eq!(error(&still.call(fetch("g"))), ErrorCode::None);
+        }
+        stick(&still, true);
+        let calls: Vec<_> = requests.into_iter().map(|it| Call::send(&still, it)).collect();
+        still.advance(3 * SECOND);
+        stick(&still, false);
+        still.work();
+        for call in calls {
+            assert_eq!(error(&call.answer()), ErrorCode::None, "{case}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_none_is_looked_at_again_after_a_while() {
+    let mut still = Still::start(Config::default());
+    put_file(&still, "g", "none");
+    assert_eq!(error(&still.call(fetch("g"))), ErrorCode::CoordinatorNotAvailable);
+    put_file(&still, "g", OLD);
+    let a_while = Config::default().poll_interval;
+    still.advance(a_while - Duration::from_millis(1));
+    assert_eq!(error(&still.call(fetch("g"))), ErrorCode::CoordinatorNotAvailable);
+    still.advance(Duration::from_millis(1));
+    assert_eq!(error(&still.call(fetch("g"))), ErrorCode::None);
+}
+
+#[test]
+fn the_file_says_since_when_the_group_is_empty() {
+    let mut still = Still::start(Config::default());
+    assert_eq!(error(&still.call(commit("g"))), ErrorCode::None);
+    let joining = Call::send(&still, join("g"));
+    still.advance(10 * SECOND);
+    let member = joined(joining.answer()).member_id;
+    let says_since =
+        |still: &Still| file_of(still, "g").expect("it has offsets").contains("emptySinceMs");
+    assert!(!says_since(&still));
+    still.call(leave("g", &member));
+    still.work();
+    assert!(says_since(&still));
+}
+
+#[test]
+fn a_list_names_groups_in_memory_and_on_the_volume_once() {
+    let mut still = Still::start(Config::default());
+    put_file(&still, "cold", OLD);
+    put_file(&still, "warm", OLD);
+    assert_eq!(error(&still.call(fetch("warm"))), ErrorCode::None);
+    let _joining = Call::send(&still, join("without-a-file"));
+    still.work();
+    assert_eq!(listed(still.call(list())), ["cold", "warm", "without-a-file"]);
+}
+
+#[test]
+fn offsets_outlive_their_retention_nowhere() {
+    let mut config = Config::default();
+    config.offsets.retention = Duration::from_mins(20);
+    config.idle_max = Duration::from_hours(1);
+    let mut still = Still::start(config);
+    assert_eq!(error(&still.call(commit("warm"))), ErrorCode::None);
+    put_file(&still, "cold", OLD);
+    still.advance(Duration::from_mins(11));
+    assert!(file_of(&still, "cold").is_some() && file_of(&still, "warm").is_some());
+    put_file(&still, "young", &OLD.replace(":0}", ":660000}"));
+    still.advance(Duration::from_mins(10));
+    assert_eq!((file_of(&still, "cold"), file_of(&still, "warm")), (None, None));
+    assert!(file_of(&still, "young").is_some());
+}
+
+#[test]
+fn retention_ends_groups_that_hold_nothing() {
+    let mut still = Still::start(Config::default());
+    assert_eq!(error(&still.call(commit("with-offsets"))), ErrorCode::None);
+    let joining = [Call::send(&still, join("with-a-member")), Call::send(&still, join("useless"))];
+    still.advance(10 * SECOND);
+    let [_, last] = joining.map(|it| joined(it.answer()).member_id);
+    still.call(leave("useless", &last));
+    assert_eq!(listed(still.call(list())), ["useless", "with-a-member", "with-offsets"]);
+    still.broker.expire_offsets();
+    assert_eq!(listed(still.call(list())), ["with-a-member", "with-offsets"]);
+    assert_eq!(error(&still.call(commit("with-offsets"))), ErrorCode::None);
+}
+
+#[test]
+fn a_group_whose_members_were_lost_with_their_broker_is_empty_since_it_is_found() {
+    let mut still = Still::start(Config::default());
+    let orphan = OLD.replace("{\"offsets", "{\"protocolType\":\"consumer\",\"offsets");
+    put_file(&still, "g", &orphan);
+    still.broker.expire_offsets();
+    // Found, taken over, and put away again, which writes it down.
+    still.advance(3 * Config::default().idle_max);
+    assert!(file_of(&still, "g").expect("it is kept").contains("emptySinceMs"));
+    assert_eq!(still.broker.status().held, []);
+}
