@@ -2,7 +2,8 @@
 //!
 //! Which kinds of fault exist at all is drawn first (a swarm): some runs have none, some one kind
 //! only, few have all, so that every pair of kinds meets without the others. Every draw comes from a
-//! stream of its own purpose; `faults.rs` draws the single faults, `rude.rs` who is static or rude.
+//! stream of its own purpose; `faults.rs` and `machines.rs` draw the single faults, `rude.rs` who is static or
+//! rude.
 
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use crate::{
 };
 
 mod faults;
+mod machines;
 mod rude;
 
 /// The profiles that plans can be drawn with: name and what it is for. The first is the default.
@@ -50,7 +52,10 @@ pub fn draw(seed: Seed, profile: &str) -> Option<Plan> {
     let lasts = Stream::new(seed.0, "length", 0).between(20, 60) * 1000;
     if profile != "quiet" {
         rude::draw_rude(&mut plan);
-        plan.steps = faults::draw(&plan, lasts, profile == "storm");
+        let is_storm = profile == "storm";
+        let mut steps = faults::draw(&plan, lasts, is_storm);
+        machines::draw(&plan, lasts, is_storm, &mut steps);
+        plan.steps = steps;
     }
     plan.steps.push(Step { at: None, action: Action::Wait { duration: millis(lasts) } });
     Some(plan)

@@ -15,6 +15,8 @@
 //! | `control.rs` | the controller, its file, and what goes wrong with both |
 //! | `script.rs` | the plan's steps, one after the other |
 //! | `faults.rs` | what each step begins and ends |
+//! | `machines.rs` | little time for brokers, tasks that die |
+//! | `clocks.rs` | brokers' timers, and what happens to their clocks |
 //! | `processes.rs` | what steps do to single clients |
 //! | `settle.rs` | after the last step: heal, settle, look at everything once more |
 
@@ -36,13 +38,15 @@ use crate::{
 };
 
 use self::{
-    brokers::BrokerSlot, control::Controller, peers::Peers, queue::Queue, script::Script,
-    settle::Settle, storage::Storage, wires::Wires,
+    brokers::BrokerSlot, control::Controller, machines::Machines, peers::Peers, queue::Queue,
+    script::Script, settle::Settle, storage::Storage, wires::Wires,
 };
 
 mod brokers;
+mod clocks;
 mod control;
 mod faults;
+mod machines;
 mod peers;
 mod processes;
 mod queue;
@@ -72,6 +76,7 @@ pub struct World {
     storage: Storage,
     brokers: Vec<BrokerSlot>,
     controller: Controller,
+    machines: Machines,
     clients: Vec<ClientSlot>,
     lens: Lens,
     script: Script,
@@ -109,8 +114,12 @@ enum Event {
     Wake { client: usize },
     /// A volume operation happens.
     Operate { op: u64 },
-    /// A broker's timer fires.
-    Timer { broker: usize, incarnation: u64, wake: oneshot::Sender<()> },
+    /// A broker's timer fires, if it is still set.
+    Timer { broker: usize, timer: u64 },
+    /// A broker that gets little of its processor's time is stopped, or runs again.
+    Slice { step: usize },
+    /// The task of a request is to die, if the request still waits in the broker.
+    Panic { broker: usize, request: u64 },
     /// The controller notices what it is to know of a broker.
     Notice { broker: usize },
     /// The controller publishes what it knows.
@@ -154,6 +163,7 @@ impl World {
             storage: Storage::new(&plan),
             brokers: Vec::new(),
             controller: Controller::new(&plan),
+            machines: Machines::new(&plan),
             clients: client::all(&plan),
             lens: Lens::new(&plan),
             script: Script::default(),
@@ -232,11 +242,9 @@ impl World {
             Event::Mark { markers, wake } => self.mark(&markers, wake),
             Event::Wake { client } => self.wake(client),
             Event::Operate { op } => self.operate(op),
-            Event::Timer { broker, incarnation, wake } => {
-                if self.brokers[broker].incarnation == incarnation && wake.send(()).is_ok() {
-                    self.touched = true;
-                }
-            }
+            Event::Timer { broker, timer } => self.fire(broker, timer),
+            Event::Slice { step } => self.next_slice(step),
+            Event::Panic { broker, request } => self.panic_in(broker, request),
             Event::Notice { broker } => self.notice(broker),
             Event::Publish => self.publish_if_changed(),
             Event::Boot { broker } => self.boot(broker),

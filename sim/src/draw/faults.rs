@@ -16,19 +16,19 @@ use crate::{
 };
 
 /// When the first fault may begin, in milliseconds: most groups have had a generation by then.
-const FIRST: u64 = 4_000;
+pub(super) const FIRST: u64 = 4_000;
 
 /// What a kind of fault needs to be drawn.
-struct Draw<'a> {
-    plan: &'a Plan,
-    stream: Stream,
+pub(super) struct Draw<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) stream: Stream,
     /// When it begins, in milliseconds.
-    at: u64,
-    steps: &'a mut Vec<Step>,
+    pub(super) at: u64,
+    pub(super) steps: &'a mut Vec<Step>,
 }
 
 /// Draws one fault of a kind.
-type Kind = fn(&mut Draw<'_>);
+pub(super) type Kind = fn(&mut Draw<'_>);
 
 /// Every kind, and how many there are of it at most.
 const KINDS: &[(&str, Kind, u32)] = &[
@@ -107,20 +107,20 @@ fn draw_kinds(
 }
 
 impl Draw<'_> {
-    fn push(&mut self, action: Action) {
+    pub(super) fn push(&mut self, action: Action) {
         self.push_at(self.at, action);
     }
 
-    fn push_at(&mut self, at: u64, action: Action) {
+    pub(super) fn push_at(&mut self, at: u64, action: Action) {
         self.steps.push(Step { at: Some(millis(at)), action });
     }
 
-    fn broker(&mut self) -> BrokerName {
+    pub(super) fn broker(&mut self) -> BrokerName {
         format!("kaas-{}", small(&mut self.stream, u64::from(self.plan.brokers)))
     }
 
     /// Some duration up to `most` milliseconds, of any magnitude from 50 ms on.
-    fn duration(&mut self, most: u64) -> Duration {
+    pub(super) fn duration(&mut self, most: u64) -> Duration {
         let mut top = 50;
         while top < most && self.stream.percent(75) {
             top *= 2;
@@ -128,12 +128,12 @@ impl Draw<'_> {
         millis(self.stream.between(top / 2, top.min(most)))
     }
 
-    fn exit(&mut self) -> Exit {
+    pub(super) fn exit(&mut self) -> Exit {
         if self.stream.percent(50) { Exit::Graceful } else { Exit::Abrupt }
     }
 
     /// Some member of some group, if there is one.
-    fn consumer(&mut self) -> Option<String> {
+    pub(super) fn consumer(&mut self) -> Option<String> {
         self.member(|_| true)
     }
 
@@ -161,7 +161,7 @@ impl Draw<'_> {
         Some(format!("{name}.{}", between(&mut self.stream, 1, members)))
     }
 
-    fn group(&mut self) -> String {
+    pub(super) fn group(&mut self) -> String {
         let groups = self.plan.groups();
         self.stream.pick(&groups[..]).clone()
     }
@@ -173,7 +173,7 @@ impl Draw<'_> {
         ring.pick(group).expect("all are alive").to_string()
     }
 
-    fn operation(&mut self) -> Operation {
+    pub(super) fn operation(&mut self) -> Operation {
         *self.stream.pick(&[
             Operation::Any,
             Operation::Read,
@@ -188,7 +188,7 @@ impl Draw<'_> {
         ])
     }
 
-    fn somebody(&mut self) -> Option<BrokerName> {
+    pub(super) fn somebody(&mut self) -> Option<BrokerName> {
         if self.stream.percent(50) { Some(self.broker()) } else { None }
     }
 }
@@ -233,7 +233,7 @@ fn flap(draw: &mut Draw<'_>) {
 fn entry(draw: &mut Draw<'_>) {
     let group = draw.group();
     let broker = if draw.stream.percent(70) { Some(draw.broker()) } else { None };
-    draw.push(Action::Entry { group, broker });
+    draw.push(Action::Entry { group, broker, stays: false });
 }
 
 fn scale(draw: &mut Draw<'_>) {
@@ -248,7 +248,7 @@ fn depose(draw: &mut Draw<'_>) {
 
 fn elect(draw: &mut Draw<'_>) {
     let delay = draw.duration(15_000);
-    draw.push(Action::Elect { delay });
+    draw.push(Action::Elect { delay, reset: false });
 }
 
 fn twin(draw: &mut Draw<'_>) {
@@ -275,7 +275,7 @@ fn lag(draw: &mut Draw<'_>) {
     if draw.stream.percent(80) {
         let soon = draw.at + draw.stream.between(1, 200);
         let to = Some(draw.broker());
-        draw.push_at(soon, Action::Entry { group, broker: to });
+        draw.push_at(soon, Action::Entry { group, broker: to, stays: false });
         if draw.stream.percent(50) {
             let later = soon + draw.stream.between(500, 3000);
             draw.push_at(later, Action::Reset { broker });
@@ -321,10 +321,10 @@ fn fail(draw: &mut Draw<'_>) {
         let lasts = u64::try_from(duration.as_millis()).expect("a short time");
         // Who can't read does not hear of a move either, so that must come a little before.
         let soon = draw.at - 1500 + draw.stream.below(lasts + 1501);
-        draw.push_at(soon, Action::Entry { group: group.clone(), broker: Some(to) });
+        draw.push_at(soon, Action::Entry { group: group.clone(), broker: Some(to), stays: false });
         if draw.stream.percent(50) {
             let back = Some(draw.broker());
-            draw.push_at(soon + 1500, Action::Entry { group, broker: back });
+            draw.push_at(soon + 1500, Action::Entry { group, broker: back, stays: false });
         }
     }
 }
@@ -339,9 +339,12 @@ fn blind_take_over(draw: &mut Draw<'_>) {
     for after in [200, 1_400, 2_600, 3_800] {
         let group = draw.group();
         let to = Some(broker.clone());
-        draw.push_at(draw.at + after, Action::Entry { group: group.clone(), broker: to });
+        draw.push_at(
+            draw.at + after,
+            Action::Entry { group: group.clone(), broker: to, stays: false },
+        );
         let back = Some(draw.broker());
-        draw.push_at(draw.at + after + 1_600, Action::Entry { group, broker: back });
+        draw.push_at(draw.at + after + 1_600, Action::Entry { group, broker: back, stays: false });
     }
 }
 
@@ -380,7 +383,7 @@ fn crash(draw: &mut Draw<'_>) {
     let client = draw.member(|it| it || !is_static).or_else(|| draw.consumer());
     if let Some(client) = client {
         let (down, keeps_id) = (draw.duration(15_000), draw.stream.percent(30));
-        draw.push(Action::Crash { client, down, keeps_id });
+        draw.push(Action::Crash { client, down, keeps_id, peers: Goodbye::Reset });
     }
 }
 

@@ -6,6 +6,7 @@
 use std::{collections::BTreeMap, io, sync::Arc};
 
 use kaas_coordinator::api::{Request, Response};
+use madsim::task::AbortHandle;
 use tokio::sync::oneshot;
 
 use super::{Event, World};
@@ -55,6 +56,8 @@ struct PeerCall {
     from: (usize, u64),
     to: usize,
     reply: oneshot::Sender<io::Result<Response>>,
+    /// What answers it, while that is at work.
+    task: Option<AbortHandle>,
 }
 
 impl World {
@@ -67,7 +70,7 @@ impl World {
         reply: oneshot::Sender<io::Result<Response>>,
     ) {
         let request = self.next_request();
-        self.peers.calls.insert(request, PeerCall { from, to, reply });
+        self.peers.calls.insert(request, PeerCall { from, to, reply, task: None });
         if to >= self.brokers.len() {
             self.peer_refused(request);
             return;
@@ -142,10 +145,31 @@ impl World {
         self.record.fold(to as u64, 1, request ^ ((BROKERS + from.0) as u64) << 40);
         self.lens.peer_asked(request, &self.brokers[from.0].name, &body);
         self.lens.arrived(request, &self.brokers[to].name, local, &body);
-        node.spawn(async move {
+        let task = node.spawn(async move {
             let answer = coordinator.call(*body).await;
             coordinator.host().post(Post::Answer(request, answer));
         });
+        if let Some(call) = self.peers.calls.get_mut(&request) {
+            call.task = Some(task.abort_handle());
+        }
+        self.endanger(to, request);
+        self.touched = true;
+    }
+
+    /// Whether a broker has still to answer a broker's question, which has reached it.
+    pub(super) fn owes_a_peer(&self, request: u64) -> bool {
+        self.peers.calls.get(&request).is_some_and(|call| call.task.is_some())
+    }
+
+    /// The task of a broker's question dies, and the connection with it.
+    pub(super) fn end_peer_task(&mut self, request: u64) {
+        let Some(call) = self.peers.calls.remove(&request) else { return };
+        self.lens.void(request);
+        if let Some(task) = call.task {
+            task.abort();
+        }
+        // Whoever asked may be dead and not hear of it.
+        let _ = call.reply.send(Err(io::ErrorKind::ConnectionReset.into()));
         self.touched = true;
     }
 
@@ -156,7 +180,8 @@ impl World {
         request: u64,
         response: &Response,
     ) -> bool {
-        let Some(call) = self.peers.calls.get(&request) else { return false };
+        let Some(call) = self.peers.calls.get_mut(&request) else { return false };
+        call.task = None;
         let from = call.from.0;
         if matches!(response, Response::TxnMarker(error) if !error.is_none()) {
             self.record.reach(Milestone::MarkerRefused);

@@ -6,7 +6,7 @@ use super::World;
 use crate::{
     client::{Client, consumer::Consumer, duplicate_name},
     milestone::Milestone,
-    plan::Action,
+    plan::{Action, Goodbye},
     seed::micros,
 };
 
@@ -22,7 +22,7 @@ impl World {
                 self.freeze(client, micros(*duration), step);
                 Some(micros(*duration))
             }
-            Action::Crash { client, down, keeps_id } => {
+            Action::Crash { client, down, keeps_id, peers } => {
                 let client = self.client_named(client)?;
                 let mut was_up = false;
                 let down = micros(*down);
@@ -32,7 +32,10 @@ impl World {
                     self.record.reach(Milestone::ClientCrashed);
                     // Whatever stood still with it is gone, too.
                     self.clients[client].frozen = 0;
-                    self.hang_up_all(client);
+                    match peers {
+                        Goodbye::Reset => self.hang_up_all(client),
+                        Goodbye::Silent => self.vanish(client),
+                    }
                 }
                 None
             }
@@ -90,6 +93,19 @@ impl World {
         let brokers: Vec<_> = self.clients[client].conns.keys().copied().collect();
         for broker in brokers {
             self.hang_up(client, broker);
+        }
+    }
+
+    /// A client's machine dies without a word: brokers go on serving connections that have no other
+    /// end.
+    fn vanish(&mut self, client: usize) {
+        let slot = &mut self.clients[client];
+        slot.open.clear();
+        for conn in std::mem::take(&mut slot.conns).into_values() {
+            self.net.close(conn);
+            if self.owes_on(conn) {
+                self.record.reach(Milestone::ClientVanishedWhileWaiting);
+            }
         }
     }
 

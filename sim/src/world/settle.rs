@@ -229,11 +229,13 @@ impl World {
     pub(super) fn take_census(&mut self) {
         let census: Vec<_> = self
             .running()
-            .filter(|(_, _, up)| up.paused_by.is_none())
-            .map(|(_, slot, up)| (slot.name.clone(), slot.clock, up.broker.status()))
+            .filter(|(_, _, up)| up.paused_by.is_empty())
+            .map(|(_, slot, up)| {
+                (slot.name.clone(), slot.clock.local(self.now), up.broker.status())
+            })
             .collect();
-        for (name, clock, status) in census {
-            self.lens.census(&name, clock.local(self.now), &status);
+        for (name, local, status) in census {
+            self.lens.census(&name, local, &status);
         }
     }
 
