@@ -26,16 +26,17 @@ impl World {
                 let client = self.client_named(client)?;
                 let mut was_up = false;
                 let down = micros(*down);
+                self.with_consumer(client, |it, _| was_up = it.may_crash());
+                if was_up && *peers == Goodbye::Silent {
+                    self.vanish(client);
+                }
                 self.with_consumer(client, |it, cx| was_up = it.crash(cx, down, *keeps_id));
                 if was_up {
                     self.record.effect(step);
                     self.record.reach(Milestone::ClientCrashed);
                     // Whatever stood still with it is gone, too.
                     self.clients[client].frozen = 0;
-                    match peers {
-                        Goodbye::Reset => self.hang_up_all(client),
-                        Goodbye::Silent => self.vanish(client),
-                    }
+                    self.hang_up_all(client);
                 }
                 None
             }
@@ -96,8 +97,8 @@ impl World {
         }
     }
 
-    /// A client's machine dies without a word: brokers go on serving connections that have no other
-    /// end.
+    /// A client's machine dies before its process can say so: brokers go on serving connections that
+    /// have no other end.
     fn vanish(&mut self, client: usize) {
         let slot = &mut self.clients[client];
         slot.open.clear();
