@@ -100,7 +100,7 @@ impl Course {
         }
         // Runs are shorter than a year and clocks no worse than a tenth, so this can't overflow.
         let went = now - self.since;
-        let gain = went.cast_signed() * ppm / 1_000_000;
+        let gain = (went.cast_signed() * ppm).div_euclid(1_000_000);
         (self.shown + went).checked_add_signed(gain).expect("clocks run forwards")
     }
 }

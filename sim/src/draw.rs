@@ -2,8 +2,8 @@
 //!
 //! Which kinds of fault exist at all is drawn first (a swarm): some runs have none, some one kind
 //! only, few have all, so that every pair of kinds meets without the others. Every draw comes from a
-//! stream of its own purpose; `faults.rs` and `machines.rs` draw the single faults, `rude.rs` who is static or
-//! rude.
+//! stream of its own purpose; `faults.rs` and `machines.rs` draw the single faults, `rude.rs` who is
+//! static or rude.
 
 use std::time::Duration;
 

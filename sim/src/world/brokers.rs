@@ -20,8 +20,8 @@ pub(super) struct BrokerSlot {
     pub(super) name: model::Name,
     pub(super) clock: Arc<BrokerClock>,
     pub(super) timers: Timers,
-    /// The step that keeps the clock from going.
-    pub(super) clock_stopped_by: Option<usize>,
+    /// The step that keeps the clock from going, and since when.
+    pub(super) clock_stopped: Option<(usize, u64)>,
     /// How often it was started; 0 if never.
     pub(super) incarnation: u64,
     pub(super) up: Option<Up>,
@@ -60,7 +60,7 @@ impl World {
             name: format!("kaas-{broker}").into(),
             clock,
             timers: Timers::default(),
-            clock_stopped_by: None,
+            clock_stopped: None,
             incarnation: 0,
             up: None,
             is_silent: false,

@@ -26,6 +26,13 @@ struct Timer {
     wake: oneshot::Sender<()>,
 }
 
+impl Timer {
+    /// Whether somebody waits for it, and is to be woken behind `after` and not behind `until`.
+    fn is_between(&self, after: u64, until: u64) -> bool {
+        after < self.deadline && self.deadline <= until && !self.wake.is_closed()
+    }
+}
+
 impl Timers {
     /// Its broker is dead.
     pub(super) fn clear(&mut self) {
@@ -57,12 +64,6 @@ impl World {
         let slot = &mut self.brokers[broker];
         let Some(it) = slot.timers.set.get(&timer) else { return };
         if it.deadline > slot.clock.local(self.now) {
-            if let Some(step) = slot.clock_stopped_by
-                && !it.wake.is_closed()
-            {
-                self.record.effect(step);
-                self.record.reach(Milestone::ClockStoodStill);
-            }
             return;
         }
         let it = slot.timers.set.remove(&timer).expect("it was just seen");
@@ -78,9 +79,7 @@ impl World {
         if slot.up.as_ref().is_some_and(|up| up.paused_by.is_empty()) {
             self.lens.clock_jumped(&slot.name, before, after);
         }
-        let passed = |it: &&Timer| it.deadline > before && it.deadline <= after;
-        let mut passed = slot.timers.set.values().filter(passed);
-        if passed.any(|it| !it.wake.is_closed()) {
+        if slot.timers.set.values().any(|it| it.is_between(before, after)) {
             self.record.effect(step);
             self.record.reach(Milestone::ClockJumped);
         }
@@ -92,10 +91,10 @@ impl World {
     /// A broker's clock stands still; returns `false` if it did so already.
     pub(super) fn stop_clock(&mut self, broker: usize, step: usize) -> bool {
         let Some(slot) = self.brokers.get_mut(broker) else { return false };
-        if slot.clock_stopped_by.is_some() {
+        if slot.clock_stopped.is_some() {
             return false;
         }
-        slot.clock_stopped_by = Some(step);
+        slot.clock_stopped = Some((step, self.now));
         slot.clock.stop(self.now);
         let name = slot.name.clone();
         self.record.tell(&name, || "its clock stands still".to_owned());
@@ -105,11 +104,14 @@ impl World {
     /// It goes on, if it is the one that `step` stopped.
     pub(super) fn start_clock(&mut self, broker: usize, step: usize) {
         let Some(slot) = self.brokers.get_mut(broker) else { return };
-        if slot.clock_stopped_by != Some(step) {
-            return;
-        }
-        slot.clock_stopped_by = None;
+        let Some((_, since)) = slot.clock_stopped.take_if(|(by, _)| *by == step) else { return };
         slot.clock.go_on(self.now);
+        let stands = slot.clock.local(self.now);
+        let missed = stands + (self.now - since);
+        if slot.timers.set.values().any(|it| it.is_between(stands, missed)) {
+            self.record.effect(step);
+            self.record.reach(Milestone::ClockStoodStill);
+        }
         let name = slot.name.clone();
         self.record.tell(&name, || "its clock goes on".to_owned());
         self.await_timers(broker);
@@ -127,7 +129,7 @@ impl World {
     /// All clocks go.
     pub(super) fn heal_clocks(&mut self) {
         for broker in 0..self.brokers.len() {
-            if let Some(step) = self.brokers[broker].clock_stopped_by {
+            if let Some((step, _)) = self.brokers[broker].clock_stopped {
                 self.start_clock(broker, step);
             }
         }

@@ -166,7 +166,7 @@ impl World {
     /// Sets or removes an explicit entry, which may stay whatever becomes of its broker.
     pub(super) fn set_entry(&mut self, group: &str, broker: Option<usize>, stays: bool) {
         self.controller.staying.remove(group);
-        if stays {
+        if stays && broker.is_some() {
             self.controller.staying.insert(group.to_owned());
         }
         match broker {

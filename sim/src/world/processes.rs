@@ -25,15 +25,15 @@ impl World {
             Action::Crash { client, down, keeps_id, peers } => {
                 let client = self.client_named(client)?;
                 let mut was_up = false;
-                let down = micros(*down);
                 self.with_consumer(client, |it, _| was_up = it.may_crash());
-                if was_up && *peers == Goodbye::Silent {
-                    self.vanish(client);
-                }
-                self.with_consumer(client, |it, cx| was_up = it.crash(cx, down, *keeps_id));
                 if was_up {
                     self.record.effect(step);
                     self.record.reach(Milestone::ClientCrashed);
+                    if *peers == Goodbye::Silent {
+                        self.vanish(client);
+                    }
+                    let down = micros(*down);
+                    self.with_consumer(client, |it, cx| it.crash(cx, down, *keeps_id));
                     // Whatever stood still with it is gone, too.
                     self.clients[client].frozen = 0;
                     self.hang_up_all(client);
