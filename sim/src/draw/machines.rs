@@ -160,3 +160,45 @@ fn shuffle<T>(stream: &mut Stream, items: &mut [T]) {
         items.swap(last, usize::try_from(other).expect("an index into a slice"));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Draw, magnitude, swizzle};
+    use crate::{
+        draw::draw,
+        plan::Action,
+        seed::{Seed, Stream},
+    };
+
+    #[test]
+    fn most_kinds_come_once_or_twice_and_some_by_the_dozen() {
+        let counts = (0..1000).map(|seed| magnitude(&mut Stream::new(seed, "panic", 0), 64, false));
+        let counts: Vec<_> = counts.collect();
+        let few = counts.iter().filter(|it| **it <= 2).count();
+        let many = counts.iter().filter(|it| **it >= 12).count();
+        assert!(few > 600 && many > 20, "{few} of 1000 are few, {many} are many");
+        assert!(counts.iter().all(|it| (1..=64).contains(it)));
+    }
+
+    #[test]
+    fn who_is_cut_off_in_a_swizzle_comes_back_when_all_are() {
+        let plan = draw(Seed(3), "quiet").unwrap();
+        let mut was_reordered = false;
+        for seed in 0..100 {
+            let (mut steps, stream) = (Vec::new(), Stream::new(seed, "swizzle", 1));
+            swizzle(&mut Draw { plan: &plan, stream, at: 4_000, steps: &mut steps });
+            let spans = steps.iter().map(|step| match (&step.action, step.at) {
+                (Action::Cut { duration, .. }, Some(at)) => (at, at + *duration),
+                (action, at) => panic!("{action:?} at {at:?}"),
+            });
+            let spans: Vec<(Duration, Duration)> = spans.collect();
+            let last = spans.iter().map(|it| it.0).max();
+            assert!(spans.is_sorted_by_key(|it| it.0));
+            assert!(spans.iter().all(|it| Some(it.1) > last));
+            was_reordered |= !spans.is_sorted_by_key(|it| it.1);
+        }
+        assert!(was_reordered);
+    }
+}
