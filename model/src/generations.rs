@@ -268,7 +268,7 @@ impl Generations {
         self.heartbeats.insert(request, arrival);
     }
 
-    /// Nobody is told that all is well in a generation that is over.
+    /// Nobody is told that all is well in a generation that is over in the same reign.
     pub(crate) fn heartbeat_answered(
         &mut self,
         request: u64,
@@ -282,7 +282,8 @@ impl Generations {
             return;
         }
         ledger.check(Promise::GenerationAgreement);
-        let Some(why) = group.zombie(reign, &arrival) else { return };
+        // Who has been deposed and can't know it yet says so, too; that harms no offset.
+        let Some(why) = group.outdated(reign, &arrival) else { return };
         let now = ledger.now();
         ledger.broke(Promise::GenerationAgreement, &arrival.group, || {
             let Arrival { broker, member, generation, group, at, .. } = &arrival;
@@ -365,6 +366,12 @@ impl Group {
                 "reign {later} had already answered a join of generation {generation} at {at}"
             ));
         }
+        self.outdated(number, arrival)
+    }
+
+    /// Why it is not of the current generation of that reign, if so.
+    fn outdated(&self, number: u64, arrival: &Arrival) -> Option<String> {
+        let before = arrival.position;
         let Some(reign) = self.reigns.get(&number) else {
             return Some(format!("nobody was told any generation in reign {number}"));
         };

@@ -2,7 +2,7 @@
 //!
 //! Which kinds of fault exist at all is drawn first (a swarm): some runs have none, some one kind
 //! only, few have all, so that every pair of kinds meets without the others. Every draw comes from a
-//! stream of its own purpose; `faults.rs` draws the single faults, `windows.rs` those
+//! stream of its own purpose; `faults.rs` and `machines.rs` draw the single faults, `windows.rs` those
 //! that wait for a moment, `aims.rs` some that do harm only together, `rude.rs` who is static or rude.
 
 use std::time::Duration;
@@ -15,6 +15,7 @@ use crate::{
 
 mod aims;
 mod faults;
+mod machines;
 mod rude;
 mod windows;
 
@@ -53,7 +54,10 @@ pub fn draw(seed: Seed, profile: &str) -> Option<Plan> {
     let lasts = Stream::new(seed.0, "length", 0).between(20, 60) * 1000;
     if profile != "quiet" {
         rude::draw_rude(&mut plan);
-        plan.steps = faults::draw(&plan, lasts, profile == "storm");
+        let is_storm = profile == "storm";
+        let mut steps = faults::draw(&plan, lasts, is_storm);
+        machines::draw(&plan, lasts, is_storm, &mut steps);
+        plan.steps = steps;
     }
     plan.steps.push(Step {
         at: None,

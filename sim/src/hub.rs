@@ -24,6 +24,7 @@ use kaas_coordinator::{
 use tokio::sync::oneshot;
 
 use crate::{
+    clock::BrokerClock,
     seed::Stream,
     volume::{Op, Reply},
 };
@@ -137,45 +138,13 @@ impl Hub {
     }
 }
 
-/// A broker clock: starts anywhere, runs fast or slow.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Drift {
-    /// What it shows at the start of the run, in microseconds.
-    pub offset: u64,
-    /// How much faster than the world it runs, in parts per million.
-    pub ppm: i64,
-}
-
-impl Drift {
-    /// What the clock shows at the world's time `now`.
-    pub fn local(self, now: u64) -> u64 {
-        // Runs are shorter than a year and clocks no worse than a tenth, so this can't overflow.
-        let gain = now.cast_signed() * self.ppm / 1_000_000;
-        (self.offset + now).checked_add_signed(gain).expect("clocks run forwards")
-    }
-
-    /// The first time of the world at which the clock shows `local` or more.
-    pub fn world(self, local: u64) -> u64 {
-        if local == u64::MAX {
-            return u64::MAX;
-        }
-        let elapsed = u128::from(local.saturating_sub(self.offset));
-        let rate = u128::try_from(1_000_000 + self.ppm).expect("no clock runs backwards");
-        let mut world = u64::try_from(elapsed * 1_000_000 / rate).unwrap_or(u64::MAX);
-        while self.local(world) < local {
-            world += 1;
-        }
-        world
-    }
-}
-
 /// One incarnation of a simulated broker, as its coordinator sees the world.
 #[derive(Debug)]
 pub struct SimHost {
     hub: Arc<Hub>,
     broker: usize,
     incarnation: u64,
-    clock: Drift,
+    clock: Arc<BrokerClock>,
     entropy: Mutex<Stream>,
 }
 
@@ -185,7 +154,7 @@ impl SimHost {
         hub: Arc<Hub>,
         broker: usize,
         incarnation: u64,
-        clock: Drift,
+        clock: Arc<BrokerClock>,
         entropy: Stream,
     ) -> Self {
         Self { hub, broker, incarnation, clock, entropy: Mutex::new(entropy) }
@@ -289,7 +258,7 @@ impl Clock for SimHost {
     }
 
     fn unix_ms(&self) -> i64 {
-        let elapsed = self.now().as_micros().saturating_sub(self.clock.offset) / 1000;
+        let elapsed = self.clock.elapsed(self.hub.now.load(Ordering::Relaxed)) / 1000;
         EPOCH_MS + i64::try_from(elapsed).expect("runs are shorter than an age")
     }
 
@@ -350,22 +319,5 @@ impl Peers for SimHost {
 impl Log for SimHost {
     fn note(&self, note: Note) {
         self.post(Post::Note(note));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Drift;
-
-    #[test]
-    fn a_drifting_clock_never_fires_early() {
-        for ppm in [-500, -1, 0, 1, 250, 500] {
-            let clock = Drift { offset: 5_000_000, ppm };
-            for local in [0, 5_000_000, 5_000_001, 9_999_999, 123_456_789] {
-                let world = clock.world(local);
-                assert!(clock.local(world) >= local);
-                assert!(world == 0 || clock.local(world - 1) < local);
-            }
-        }
     }
 }

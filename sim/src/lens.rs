@@ -188,6 +188,13 @@ impl Lens {
         self.see(What::BrokerResumed { broker: broker.clone(), local: Micros(local) });
     }
 
+    /// The clock of a broker that runs jumps. To its process that is as if it had been stopped for
+    /// so long: nothing it could have done in between would have been done in time.
+    pub fn clock_jumped(&mut self, broker: &Name, before: u64, after: u64) {
+        self.broker_paused(broker, before);
+        self.broker_resumed(broker, after);
+    }
+
     /// A broker writes a note.
     pub fn noted(&mut self, broker: &Name, local: u64, note: &Note) {
         match note {

@@ -8,6 +8,7 @@ compile_error!(
 pub mod bench;
 pub mod cli;
 pub mod client;
+pub mod clock;
 pub mod config;
 pub mod conformance;
 pub mod draw;

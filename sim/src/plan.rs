@@ -199,6 +199,36 @@ pub enum Action {
         /// How long.
         duration: Duration,
     },
+    /// A broker gets the processor in short slices only.
+    Starve {
+        /// Which.
+        broker: BrokerName,
+        /// How many of a hundred parts of its time it does not get.
+        percent: u32,
+        /// How long.
+        duration: Duration,
+    },
+    /// The task of a request that has to wait dies in the middle; its connection is reset.
+    Panic {
+        /// At which broker.
+        broker: BrokerName,
+        /// The how many-th such request from here on, 1 for the next.
+        nth: u32,
+    },
+    /// A broker's clock jumps forward.
+    Jump {
+        /// Whose.
+        broker: BrokerName,
+        /// By how much.
+        by: Duration,
+    },
+    /// A broker's clock stands still, and goes on from where it stood.
+    StopClock {
+        /// Whose.
+        broker: BrokerName,
+        /// How long.
+        duration: Duration,
+    },
     /// The controller believes a healthy broker dead.
     Flap {
         /// Which.
@@ -217,6 +247,8 @@ pub enum Action {
         group: String,
         /// Its coordinator; `None` removes the entry.
         broker: Option<BrokerName>,
+        /// Whether it stays published while that broker is not alive, until another replaces it.
+        stays: bool,
     },
     /// Another controller takes the lease; the deposed one writes a view of its own, late.
     Depose {
@@ -227,6 +259,8 @@ pub enum Action {
     Elect {
         /// How long.
         delay: Duration,
+        /// Whether its versions begin with 1 again.
+        reset: bool,
     },
     /// A second controller of the same epoch publishes another view under the next version.
     Twin {
@@ -339,6 +373,8 @@ pub enum Action {
         down: Duration,
         /// Whether it still knows its member id.
         keeps_id: bool,
+        /// What brokers see of it.
+        peers: Goodbye,
     },
     /// A second process runs under the instance id of a static member.
     Duplicate {
@@ -363,7 +399,7 @@ pub enum Exit {
     Abrupt,
 }
 
-/// What the peers of a dead broker see.
+/// What the peers of somebody who dies see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Goodbye {
     /// Their connections end at once.
@@ -403,6 +439,8 @@ pub enum Failure {
     Io,
     /// ENOSPC: only what needs space fails.
     Full,
+    /// ESTALE: only what uses something that is there fails, and it did not happen.
+    Stale,
 }
 
 /// A kind of volume operation.

@@ -17,6 +17,8 @@
 //! | `script.rs` | the plan's steps, one after the other |
 //! | `moments.rs` | steps that wait until something has happened |
 //! | `faults.rs` | what each step begins and ends |
+//! | `machines.rs` | little time for brokers, tasks that die |
+//! | `clocks.rs` | brokers' timers, and what happens to their clocks |
 //! | `processes.rs` | what steps do to single clients |
 //! | `settle.rs` | after the last step: heal, settle, look at everything once more |
 
@@ -38,13 +40,15 @@ use crate::{
 };
 
 use self::{
-    brokers::BrokerSlot, control::Controller, peers::Peers, queue::Queue, script::Script,
-    settle::Settle, sluggish::Sluggish, storage::Storage, wires::Wires,
+    brokers::BrokerSlot, control::Controller, machines::Machines, peers::Peers, queue::Queue,
+    script::Script, settle::Settle, sluggish::Sluggish, storage::Storage, wires::Wires,
 };
 
 mod brokers;
+mod clocks;
 mod control;
 mod faults;
+mod machines;
 mod moments;
 mod peers;
 mod processes;
@@ -77,6 +81,7 @@ pub struct World {
     storage: Storage,
     brokers: Vec<BrokerSlot>,
     controller: Controller,
+    machines: Machines,
     clients: Vec<ClientSlot>,
     lens: Lens,
     script: Script,
@@ -116,8 +121,12 @@ enum Event {
     Operate { op: u64 },
     /// The outcome of a volume operation reaches its broker.
     Told { op: u64 },
-    /// A broker's timer fires.
-    Timer { broker: usize, incarnation: u64, wake: oneshot::Sender<()> },
+    /// A broker's timer fires, if it is still set.
+    Timer { broker: usize, timer: u64 },
+    /// A broker that gets little of its processor's time is stopped, or runs again.
+    Slice { step: usize },
+    /// The task of a request is to die, if the request still waits in the broker.
+    Panic { broker: usize, request: u64 },
     /// The controller notices what it is to know of a broker.
     Notice { broker: usize },
     /// The controller publishes what it knows.
@@ -164,6 +173,7 @@ impl World {
             storage: Storage::new(&plan),
             brokers: Vec::new(),
             controller: Controller::new(&plan),
+            machines: Machines::new(&plan),
             clients: client::all(&plan),
             lens: Lens::new(&plan),
             script: Script::default(),
@@ -243,11 +253,9 @@ impl World {
             Event::Wake { client } => self.wake(client),
             Event::Operate { op } => self.operate(op),
             Event::Told { op } => self.told(op),
-            Event::Timer { broker, incarnation, wake } => {
-                if self.brokers[broker].incarnation == incarnation && wake.send(()).is_ok() {
-                    self.touched = true;
-                }
-            }
+            Event::Timer { broker, timer } => self.fire(broker, timer),
+            Event::Slice { step } => self.next_slice(step),
+            Event::Panic { broker, request } => self.panic_in(broker, request),
             Event::Notice { broker } => self.notice(broker),
             Event::Publish => self.publish_if_changed(),
             Event::Boot { broker } => self.boot(broker),

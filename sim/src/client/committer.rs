@@ -25,6 +25,8 @@ pub struct Committer {
     /// Whether it reads next, or commits.
     reads: bool,
     only_reads: bool,
+    /// Whether it was served since the faults ended.
+    is_served: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +79,7 @@ impl Committer {
             act_at: start,
             reads: false,
             only_reads: false,
+            is_served: false,
         }
     }
 
@@ -91,6 +94,17 @@ impl Committer {
         let mut it = Self::new(group, partitions, every, number, start);
         it.rpc.be_loyal();
         Self { reads: true, only_reads: true, ..it }
+    }
+
+    /// The faults have ended: it must be served from here on, unless it only reads: such a one stays
+    /// with whom it has found.
+    pub fn finish(&mut self) {
+        self.is_served = self.only_reads;
+    }
+
+    /// The group for which it has not been served.
+    pub fn waits_for(&self) -> Option<&GroupId> {
+        (!self.is_served).then_some(&self.group)
     }
 
     /// Its time has come.
@@ -134,6 +148,7 @@ impl Committer {
             Answered::Stale => {}
             Answered::Find => self.go_on(cx),
             Answered::For(call, response) if response.is_success() => {
+                self.is_served |= call == Call::Commit;
                 self.reads = self.only_reads || call == Call::Commit;
                 self.act_at = cx.now + self.every;
                 if !self.only_reads && cx.sometimes() {

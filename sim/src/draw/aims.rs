@@ -26,9 +26,12 @@ fn blind_take_over(draw: &mut Draw<'_>) {
     for after in [200, 1_400, 2_600, 3_800] {
         let group = draw.group();
         let to = Some(broker.clone());
-        draw.push_at(draw.at + after, Action::Entry { group: group.clone(), broker: to });
+        draw.push_at(
+            draw.at + after,
+            Action::Entry { group: group.clone(), broker: to, stays: false },
+        );
         let back = Some(draw.broker());
-        draw.push_at(draw.at + after + 1_600, Action::Entry { group, broker: back });
+        draw.push_at(draw.at + after + 1_600, Action::Entry { group, broker: back, stays: false });
     }
 }
 
@@ -51,7 +54,7 @@ fn deaf_coordinator(draw: &mut Draw<'_>) {
         draw.push(Action::Lag { broker, duration, back: false });
     }
     let to = Some(draw.broker());
-    draw.push_at(draw.at + 100, Action::Entry { group, broker: to });
+    draw.push_at(draw.at + 100, Action::Entry { group, broker: to, stays: false });
     // Its members look around.
     let soon = draw.at + draw.stream.between(1_200, 2_500);
     draw.push_at(soon, Action::Reset { broker: owner });
@@ -63,17 +66,20 @@ fn round_trip(draw: &mut Draw<'_>) {
     let group = draw.group();
     let owner = draw.broker();
     let home = Some(owner.clone());
-    draw.push_at(draw.at - 3_000, Action::Entry { group: group.clone(), broker: home.clone() });
+    draw.push_at(
+        draw.at - 3_000,
+        Action::Entry { group: group.clone(), broker: home.clone(), stays: false },
+    );
     let lasts = draw.stream.between(3_000, 8_000);
     let duration = millis(lasts);
     draw.push(Action::Lag { broker: owner.clone(), duration, back: false });
     let away = Some(draw.broker());
-    draw.push_at(draw.at + 100, Action::Entry { group: group.clone(), broker: away });
+    draw.push_at(draw.at + 100, Action::Entry { group: group.clone(), broker: away, stays: false });
     if draw.stream.percent(70) {
         draw.push_at(draw.at + 1_500, Action::Reset { broker: owner.clone() });
     }
     let back = draw.at + lasts - draw.stream.between(200, 1_200);
-    draw.push_at(back, Action::Entry { group, broker: home });
+    draw.push_at(back, Action::Entry { group, broker: home, stays: false });
     let (error, on, percent) = (Failure::Io, Operation::Rename, *draw.stream.pick(&[50, 100]));
     let duration = millis(draw.stream.between(500, 3_000));
     draw.push_at(back, Action::Fail { broker: Some(owner), error, on, percent, duration });
@@ -97,12 +103,15 @@ fn stopped_in_a_look(draw: &mut Draw<'_>) {
     let of = (moment == Moment::Checked).then(|| group.clone());
     // A moment of the broker that has something to lose.
     let home = Some(draw.broker());
-    draw.push_at(draw.at - 2_500, Action::Entry { group: group.clone(), broker: home });
+    draw.push_at(
+        draw.at - 2_500,
+        Action::Entry { group: group.clone(), broker: home, stays: false },
+    );
     let when = When { moment, nth: 1, group: of };
     let duration = millis(draw.stream.between(1_200, 6_000));
     draw.push_when(&when, Action::Pause { broker: THERE.to_owned(), duration });
     let to = Some(draw.broker());
-    draw.push_when(&when, Action::Entry { group, broker: to });
+    draw.push_when(&when, Action::Entry { group, broker: to, stays: false });
 }
 
 /// What deletes a group is under way for so long that the group goes to another broker meanwhile, and

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// When the first fault may begin, in milliseconds: most groups have had a generation by then.
-const FIRST: u64 = 4_000;
+pub(super) const FIRST: u64 = 4_000;
 
 /// What a kind of fault needs to be drawn.
 pub(super) struct Draw<'a> {
@@ -25,7 +25,7 @@ pub(super) struct Draw<'a> {
     pub(super) stream: Stream,
     /// When it begins, in milliseconds.
     pub(super) at: u64,
-    steps: &'a mut Vec<Step>,
+    pub(super) steps: &'a mut Vec<Step>,
 }
 
 /// Draws one fault of a kind.
@@ -135,12 +135,12 @@ impl Draw<'_> {
         millis(self.stream.between(top / 2, top.min(most)))
     }
 
-    fn exit(&mut self) -> Exit {
+    pub(super) fn exit(&mut self) -> Exit {
         if self.stream.percent(50) { Exit::Graceful } else { Exit::Abrupt }
     }
 
     /// Some member of some group, if there is one.
-    fn consumer(&mut self) -> Option<String> {
+    pub(super) fn consumer(&mut self) -> Option<String> {
         self.member(|_| true)
     }
 
@@ -195,7 +195,7 @@ impl Draw<'_> {
         ])
     }
 
-    fn somebody(&mut self) -> Option<BrokerName> {
+    pub(super) fn somebody(&mut self) -> Option<BrokerName> {
         if self.stream.percent(50) { Some(self.broker()) } else { None }
     }
 }
@@ -240,7 +240,7 @@ fn flap(draw: &mut Draw<'_>) {
 fn entry(draw: &mut Draw<'_>) {
     let group = draw.group();
     let broker = if draw.stream.percent(70) { Some(draw.broker()) } else { None };
-    draw.push(Action::Entry { group, broker });
+    draw.push(Action::Entry { group, broker, stays: false });
 }
 
 fn scale(draw: &mut Draw<'_>) {
@@ -255,7 +255,7 @@ fn depose(draw: &mut Draw<'_>) {
 
 fn elect(draw: &mut Draw<'_>) {
     let delay = draw.duration(15_000);
-    draw.push(Action::Elect { delay });
+    draw.push(Action::Elect { delay, reset: false });
 }
 
 fn twin(draw: &mut Draw<'_>) {
@@ -287,7 +287,7 @@ fn lag(draw: &mut Draw<'_>) {
     if draw.stream.percent(80) {
         let soon = draw.at + draw.stream.between(1, 200);
         let to = Some(draw.broker());
-        draw.push_at(soon, Action::Entry { group, broker: to });
+        draw.push_at(soon, Action::Entry { group, broker: to, stays: false });
         if draw.stream.percent(50) {
             let later = soon + draw.stream.between(500, 3000);
             draw.push_at(later, Action::Reset { broker });
@@ -333,10 +333,10 @@ fn fail(draw: &mut Draw<'_>) {
         let lasts = u64::try_from(duration.as_millis()).expect("a short time");
         // Who can't read does not hear of a move either, so that must come a little before.
         let soon = draw.at - 1500 + draw.stream.below(lasts + 1501);
-        draw.push_at(soon, Action::Entry { group: group.clone(), broker: Some(to) });
+        draw.push_at(soon, Action::Entry { group: group.clone(), broker: Some(to), stays: false });
         if draw.stream.percent(50) {
             let back = Some(draw.broker());
-            draw.push_at(soon + 1500, Action::Entry { group, broker: back });
+            draw.push_at(soon + 1500, Action::Entry { group, broker: back, stays: false });
         }
     }
 }
@@ -376,7 +376,7 @@ fn crash(draw: &mut Draw<'_>) {
     let client = draw.member(|it| it || !is_static).or_else(|| draw.consumer());
     if let Some(client) = client {
         let (down, keeps_id) = (draw.duration(15_000), draw.stream.percent(30));
-        draw.push(Action::Crash { client, down, keeps_id });
+        draw.push(Action::Crash { client, down, keeps_id, peers: Goodbye::Reset });
     }
 }
 

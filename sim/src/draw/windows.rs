@@ -46,7 +46,7 @@ fn pause(draw: &mut Draw<'_>) {
     draw.push_when(&when, Action::Pause { broker: there(), duration });
     if draw.stream.percent(60) {
         let (group, to) = (group_of(draw, &when), Some(draw.broker()));
-        draw.push_when(&when, Action::Entry { group, broker: to });
+        draw.push_when(&when, Action::Entry { group, broker: to, stays: false });
     }
 }
 
@@ -54,7 +54,7 @@ fn pause(draw: &mut Draw<'_>) {
 fn group_moves(draw: &mut Draw<'_>) {
     let when = some_moment(draw);
     let (group, to) = (group_of(draw, &when), Some(draw.broker()));
-    draw.push_when(&when, Action::Entry { group, broker: to });
+    draw.push_when(&when, Action::Entry { group, broker: to, stays: false });
     if draw.stream.percent(40) {
         let duration = millis(draw.stream.between(500, 6_000));
         draw.push_when(&when, Action::Lag { broker: there(), duration, back: false });
@@ -80,7 +80,7 @@ fn fail(draw: &mut Draw<'_>) {
     draw.push_when(&when, Action::Fail { broker, error, on, percent, duration });
     if on == Operation::Any || draw.stream.percent(30) {
         let (group, to) = (group_of(draw, &when), Some(draw.broker()));
-        draw.push_when(&when, Action::Entry { group, broker: to });
+        draw.push_when(&when, Action::Entry { group, broker: to, stays: false });
     }
 }
 

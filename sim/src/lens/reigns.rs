@@ -1,8 +1,9 @@
 //! Which take-over of a group a broker's answers belong to, as the volume shows it.
 //!
 //! A reign begins when a broker has taken a group over under a claim that it made. It goes on under
-//! another claim if the broker's own previous one still stood when that was made: nobody else can
-//! have owned the group in between. It ends when the broker drops the group.
+//! another claim if one of the broker's own before it still stood when that was made, be it of a
+//! take-over that failed: nobody else can have owned the group in between. It ends when the broker
+//! drops the group.
 
 use std::collections::BTreeMap;
 
@@ -25,8 +26,8 @@ struct Group {
 #[derive(Debug, Default)]
 struct Latest {
     reign: u64,
-    /// The path of the claim it is under; empty if that is nobody's any more.
-    claim: String,
+    /// The paths of the claim it is under and of those made since; none if they are nobody's any more.
+    claims: Vec<String>,
     /// Whether another begins when the take-over is done. Until then the old members are answered.
     is_ending: bool,
 }
@@ -43,9 +44,9 @@ impl Reigns {
         let Some((name, _)) = claim_of(path) else { return };
         let latest = self.groups.entry(name.to_owned()).or_default();
         let latest = latest.brokers.entry(broker.clone()).or_default();
-        let goes_on = !latest.claim.is_empty() && volume.list(&latest.claim).is_ok();
-        latest.is_ending |= !goes_on;
-        path.clone_into(&mut latest.claim);
+        latest.claims.retain(|it| volume.list(it).is_ok());
+        latest.is_ending |= latest.claims.is_empty();
+        latest.claims.push(path.to_owned());
     }
 
     /// A broker has taken the group over.
@@ -72,7 +73,7 @@ impl Reigns {
     pub(super) fn died(&mut self, broker: &model::Name) {
         for group in self.groups.values_mut() {
             if let Some(latest) = group.brokers.get_mut(broker) {
-                latest.claim.clear();
+                latest.claims.clear();
             }
         }
     }

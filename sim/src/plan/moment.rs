@@ -126,6 +126,10 @@ impl Action {
             | Self::Kill { broker, .. }
             | Self::Start { broker }
             | Self::Pause { broker, .. }
+            | Self::Starve { broker, .. }
+            | Self::Panic { broker, .. }
+            | Self::Jump { broker, .. }
+            | Self::StopClock { broker, .. }
             | Self::Flap { broker, .. }
             | Self::Twin { broker, .. }
             | Self::Lag { broker, .. }

@@ -187,6 +187,10 @@ fn subject(action: &Action) -> Words {
         Action::Start { broker } => line("start").name(broker),
         Action::Pause { broker, .. } => line("pause").name(broker),
         Action::StopIn { broker, .. } => line("stop-in").name(broker),
+        Action::Starve { broker, .. } => line("starve").name(broker),
+        Action::Panic { broker, .. } => line("panic").name(broker),
+        Action::Jump { broker, .. } => line("jump").name(broker),
+        Action::StopClock { broker, .. } => line("stop-clock").name(broker),
         Action::Flap { broker, .. } => line("flap").name(broker),
         Action::Scale { .. } => line("scale"),
         Action::Entry { group, .. } => line("entry").name(group),
@@ -223,15 +227,25 @@ fn options(action: &Action, line: Words) -> Words {
         | Action::Flap { duration, .. }
         | Action::Twin { duration, .. }
         | Action::BlackHole { duration, .. }
+        | Action::StopClock { duration, .. }
         | Action::Freeze { duration, .. }
         | Action::Duplicate { duration, .. } => line.option("for", *duration),
-        Action::Crash { down, keeps_id, .. } => {
-            line.option("down", *down).unless("keeps-id", *keeps_id, false)
+        Action::Crash { down, keeps_id, peers, .. } => line
+            .option("down", *down)
+            .unless("keeps-id", *keeps_id, false)
+            .unless("peers", *peers, defaults::GOODBYE),
+        Action::Starve { percent, duration, .. } => {
+            line.option("share", Percent(*percent)).option("for", *duration)
         }
+        Action::Panic { nth, .. } => line.unless("nth", Count(*nth), Count(defaults::NTH)),
+        Action::Jump { by, .. } => line.option("by", Period(*by)),
         Action::Lag { duration, back, .. } => {
             line.unless("back", *back, false).option("for", *duration)
         }
-        Action::Depose { delay } | Action::Elect { delay } => line.option("delay", *delay),
+        Action::Depose { delay } => line.option("delay", *delay),
+        Action::Elect { delay, reset } => {
+            line.option("delay", *delay).unless("reset", *reset, false)
+        }
         Action::Stable { within, .. } => line.option("within", *within),
         Action::Restart { down, exit, .. } => {
             line.option("down", *down).unless("how", *exit, defaults::EXIT)
@@ -242,7 +256,9 @@ fn options(action: &Action, line: Words) -> Words {
             .unless("nth", Count(*nth), Count(defaults::NTH))
             .optional("pause", *pause),
         Action::Scale { to } => line.option("to", Count(*to)),
-        Action::Entry { broker, .. } => line.text("broker", broker.as_deref().unwrap_or("none")),
+        Action::Entry { broker, stays, .. } => {
+            line.text("broker", broker.as_deref().unwrap_or("none")).unless("stays", *stays, false)
+        }
         Action::Damage { how, duration } => line.option("how", *how).option("for", *duration),
         Action::Cut { client, way, duration, .. } => line
             .optional_text("client", client.as_deref())

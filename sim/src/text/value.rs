@@ -287,7 +287,8 @@ impl Choice for Way {
 }
 
 impl Choice for Failure {
-    const ALL: &'static [(&'static str, Self)] = &[("io", Self::Io), ("full", Self::Full)];
+    const ALL: &'static [(&'static str, Self)] =
+        &[("io", Self::Io), ("full", Self::Full), ("stale", Self::Stale)];
 }
 
 impl Choice for Moment {

@@ -7,6 +7,7 @@ mod client;
 mod cluster;
 mod control;
 mod header;
+mod machine;
 mod network;
 mod volume;
 
@@ -53,6 +54,7 @@ pub fn verbs() -> impl Iterator<Item = &'static Verb> {
     let parts = [
         header::VERBS,
         cluster::VERBS,
+        machine::VERBS,
         control::VERBS,
         network::VERBS,
         volume::VERBS,

@@ -1,14 +1,15 @@
 //! Brokers: how they start, stop, die and are paused, and what their tasks post.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use kaas_coordinator::{broker::Broker, note::Note};
 use madsim::runtime::NodeHandle;
 
-use super::{Event, World};
+use super::{Event, World, clocks::Timers};
 use crate::{
+    clock::BrokerClock,
     config,
-    hub::{Drift, Post, SimHost},
+    hub::{Post, SimHost},
     milestone::Milestone,
     plan::Goodbye,
     seed::Stream,
@@ -17,7 +18,10 @@ use crate::{
 /// A broker's place in the cluster, whether or not it is there.
 pub(super) struct BrokerSlot {
     pub(super) name: model::Name,
-    pub(super) clock: Drift,
+    pub(super) clock: Arc<BrokerClock>,
+    pub(super) timers: Timers,
+    /// The step that keeps the clock from going, and since when.
+    pub(super) clock_stopped: Option<(usize, u64)>,
     /// How often it was started; 0 if never.
     pub(super) incarnation: u64,
     pub(super) up: Option<Up>,
@@ -35,8 +39,8 @@ pub(super) struct BrokerSlot {
 pub(super) struct Up {
     pub(super) broker: Arc<Broker<SimHost>>,
     pub(super) node: NodeHandle,
-    /// The step that paused it.
-    pub(super) paused_by: Option<usize>,
+    /// The steps that keep it stopped in place; it runs if there is none.
+    pub(super) paused_by: BTreeSet<usize>,
     is_closing: bool,
 }
 
@@ -51,10 +55,12 @@ impl World {
             _ => stream.between(0, 2 * ppm.unsigned_abs()).cast_signed() - ppm,
         };
         let offset = stream.between(10_000_000, 100_000_000);
-        let clock = Drift { offset, ppm };
+        let clock = Arc::new(BrokerClock::new(offset, ppm));
         self.brokers.push(BrokerSlot {
             name: format!("kaas-{broker}").into(),
             clock,
+            timers: Timers::default(),
+            clock_stopped: None,
             incarnation: 0,
             up: None,
             is_silent: false,
@@ -78,7 +84,7 @@ impl World {
             Arc::clone(&self.hub),
             broker,
             slot.incarnation,
-            slot.clock,
+            Arc::clone(&slot.clock),
             Stream::new(self.plan.seed, "entropy", instance),
         );
         let id = (&*slot.name).into();
@@ -90,7 +96,8 @@ impl World {
             task.run().await;
             task.host().post(Post::Closed);
         });
-        slot.up = Some(Up { broker: coordinator, node, paused_by: None, is_closing: false });
+        let paused_by = BTreeSet::new();
+        slot.up = Some(Up { broker: coordinator, node, paused_by, is_closing: false });
         let local = slot.clock.local(self.now);
         self.record.fold(broker as u64, 3, slot.incarnation);
         self.lens.broker_started(&slot.name, local);
@@ -110,6 +117,7 @@ impl World {
         let slot = &mut self.brokers[broker];
         let Some(up) = slot.up.take() else { return };
         self.handle.kill(up.node.id());
+        slot.timers.clear();
         slot.is_silent = peers == Goodbye::Silent;
         let held = up.broker.status().held.len();
         let name = slot.name.clone();
@@ -154,32 +162,50 @@ impl World {
         self.touched = true;
     }
 
-    /// A broker's process is stopped in place.
+    /// A broker's process is stopped in place, whatever else stops it. Returns whether there is one.
     pub(super) fn pause(&mut self, broker: usize, step: usize) -> bool {
+        let had_a_share = self.is_at_most_starved(broker);
+        let is_up = self.halt(broker, step);
+        if is_up && had_a_share {
+            let name = self.brokers[broker].name.clone();
+            self.record.tell(&name, || "paused".to_owned());
+        }
+        is_up
+    }
+
+    /// It goes on, unless another step keeps it from that.
+    pub(super) fn resume(&mut self, broker: usize, step: usize) {
+        if self.unhalt(broker, step) && self.is_at_most_starved(broker) {
+            self.record.reach(Milestone::PausedBrokerWoke);
+            let name = self.brokers[broker].name.clone();
+            self.record.tell(&name, || "goes on".to_owned());
+            self.mark_calls_slept(broker);
+        }
+    }
+
+    /// One more step keeps a broker's process from running. Returns whether there is one.
+    pub(super) fn halt(&mut self, broker: usize, step: usize) -> bool {
         let slot = &mut self.brokers[broker];
-        let Some(up) = slot.up.as_mut().filter(|up| up.paused_by.is_none()) else { return false };
-        up.paused_by = Some(step);
-        self.handle.pause(up.node.id());
-        let local = slot.clock.local(self.now);
-        self.lens.broker_paused(&slot.name, local);
-        let name = slot.name.clone();
-        self.record.tell(&name, || "paused".to_owned());
+        let Some(up) = &mut slot.up else { return false };
+        if up.paused_by.is_empty() {
+            self.handle.pause(up.node.id());
+            self.lens.broker_paused(&slot.name, slot.clock.local(self.now));
+        }
+        up.paused_by.insert(step);
         true
     }
 
-    /// It goes on, if it is the one that `step` paused.
-    pub(super) fn resume(&mut self, broker: usize, step: usize) {
+    /// A step no longer keeps a broker's process from running. Returns whether it did.
+    pub(super) fn unhalt(&mut self, broker: usize, step: usize) -> bool {
         let slot = &mut self.brokers[broker];
-        let Some(up) = slot.up.as_mut().filter(|up| up.paused_by == Some(step)) else { return };
-        up.paused_by = None;
-        self.handle.resume(up.node.id());
-        let local = slot.clock.local(self.now);
-        self.lens.broker_resumed(&slot.name, local);
-        self.record.reach(Milestone::PausedBrokerWoke);
-        let name = slot.name.clone();
-        self.record.tell(&name, || "goes on".to_owned());
-        self.mark_calls_slept(broker);
-        self.touched = true;
+        let Some(up) = &mut slot.up else { return false };
+        let did = up.paused_by.remove(&step);
+        if did && up.paused_by.is_empty() {
+            self.handle.resume(up.node.id());
+            self.lens.broker_resumed(&slot.name, slot.clock.local(self.now));
+            self.touched = true;
+        }
+        did
     }
 
     /// A broker's task has posted something.
@@ -190,12 +216,7 @@ impl World {
         }
         match post {
             Post::Volume(op, reply) => self.request_operation(broker, op, reply),
-            Post::Sleep(deadline, wake) => {
-                let at = slot.clock.world(deadline.as_micros()).max(self.now);
-                if at < u64::MAX {
-                    self.queue.push(at, Event::Timer { broker, incarnation, wake });
-                }
-            }
+            Post::Sleep(deadline, wake) => self.set_timer(broker, deadline.as_micros(), wake),
             Post::Call(to, request, reply) => {
                 self.peer_asks((broker, incarnation), to, request, reply);
             }

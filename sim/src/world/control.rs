@@ -27,6 +27,8 @@ pub(super) struct Controller {
     /// What it believes, by ordinal; those not in the set are absent.
     beliefs: BTreeMap<usize, Health>,
     explicit: BTreeMap<String, usize>,
+    /// Groups whose entry stays published whatever becomes of the broker it names.
+    pub(super) staying: BTreeSet<String>,
     /// Brokers it believes dead whatever they do, and the step behind it.
     pub(super) flapped: BTreeMap<usize, usize>,
     pub(super) draining: BTreeSet<usize>,
@@ -79,6 +81,7 @@ impl Controller {
             version: 0,
             beliefs: BTreeMap::new(),
             explicit: BTreeMap::new(),
+            staying: BTreeSet::new(),
             flapped: BTreeMap::new(),
             draining: BTreeSet::new(),
             is_electing: false,
@@ -160,8 +163,12 @@ impl World {
         self.publish_if_changed();
     }
 
-    /// Sets or removes an explicit entry.
-    pub(super) fn set_entry(&mut self, group: &str, broker: Option<usize>) {
+    /// Sets or removes an explicit entry, which may stay whatever becomes of its broker.
+    pub(super) fn set_entry(&mut self, group: &str, broker: Option<usize>, stays: bool) {
+        self.controller.staying.remove(group);
+        if stays && broker.is_some() {
+            self.controller.staying.insert(group.to_owned());
+        }
         match broker {
             Some(broker) => self.controller.explicit.insert(group.to_owned(), broker),
             None => self.controller.explicit.remove(group),
@@ -173,9 +180,10 @@ impl World {
         if self.controller.is_electing || self.controller.twin.is_some() {
             return;
         }
-        // Entries on living brokers are the controller's duty.
-        let beliefs = &self.controller.beliefs;
-        self.controller.explicit.retain(|_, it| beliefs.get(it) == Some(&Health::Alive));
+        // Entries on living brokers are the controller's duty, unless its policy is another.
+        let Controller { beliefs, staying, explicit, .. } = &mut self.controller;
+        explicit
+            .retain(|group, it| beliefs.get(it) == Some(&Health::Alive) || staying.contains(group));
         let news = self.assignment(None);
         let is_news = self.controller.published.as_ref().is_none_or(|old| {
             old.brokers != news.brokers || old.consumer_groups != news.consumer_groups
@@ -191,13 +199,24 @@ impl World {
         self.controller.version += 1;
         let assignment = self.assignment(None);
         self.write_file(&assignment);
+        let Controller { beliefs, explicit, version, epoch, .. } = &self.controller;
+        if explicit.values().any(|it| beliefs.get(it) != Some(&Health::Alive)) {
+            self.record.reach(Milestone::EntryNamesTheDead);
+        }
+        if *version == 1 && *epoch > 1 {
+            self.record.reach(Milestone::VersionsBeganAnew);
+        }
         self.controller.published = Some(assignment);
     }
 
-    /// Another controller takes the lease, and publishes when it has gathered itself.
-    pub(super) fn elect(&mut self) {
+    /// Another controller takes the lease, and publishes when it has gathered itself; perhaps it
+    /// knows nothing of the versions before its own.
+    pub(super) fn elect(&mut self, reset: bool) {
         self.take_lease();
         self.controller.is_electing = true;
+        if reset {
+            self.controller.version = 0;
+        }
         self.record.tell("controller", || "another takes the lease".to_owned());
     }
 

@@ -56,6 +56,10 @@ impl World {
                 let pause = pause.map(micros);
                 self.storage.stops.push(Stop { step, broker, on: *on, left: *nth, pause });
             }
+            Action::Starve { .. }
+            | Action::Panic { .. }
+            | Action::Jump { .. }
+            | Action::StopClock { .. } => return self.begin_machine(step, action),
             Action::Flap { .. }
             | Action::Scale { .. }
             | Action::Entry { .. }
@@ -155,20 +159,20 @@ impl World {
                 self.scale(*to as usize, step);
                 None
             }
-            Action::Entry { group, broker } => {
+            Action::Entry { group, broker, stays } => {
                 let broker = broker.as_deref().map(Self::ordinal);
                 self.controller.cause = Some(step);
-                self.set_entry(group, broker.filter(|it| self.exists(*it)));
+                self.set_entry(group, broker.filter(|it| self.exists(*it)), *stays);
                 None
             }
             Action::Depose { delay } => {
-                self.elect();
+                self.elect(false);
                 self.controller.is_electing = false;
                 self.publish();
                 Some(micros(*delay))
             }
-            Action::Elect { delay } => {
-                self.elect();
+            Action::Elect { delay, reset } => {
+                self.elect(*reset);
                 self.controller.cause = Some(step);
                 self.record.reach(Milestone::ControllerElected);
                 Some(micros(*delay))
@@ -237,6 +241,8 @@ impl World {
                 self.resume(Self::ordinal(broker), step);
                 return false;
             }
+            Action::Starve { broker, .. } => self.end_starving(Self::ordinal(broker), step),
+            Action::StopClock { broker, .. } => self.start_clock(Self::ordinal(broker), step),
             Action::Flap { broker, .. } => {
                 let broker = Self::ordinal(broker);
                 if self.controller.flapped.get(&broker) == Some(&step) {
@@ -272,6 +278,8 @@ impl World {
             | Action::Stable { .. }
             | Action::Kill { .. }
             | Action::Start { .. }
+            | Action::Panic { .. }
+            | Action::Jump { .. }
             | Action::Scale { .. }
             | Action::Entry { .. }
             | Action::Reset { .. }
@@ -349,9 +357,11 @@ impl World {
         self.net.slow.clear();
         self.heal_storage();
         self.release();
+        self.controller.staying.clear();
+        self.heal_machines();
         for broker in 0..self.brokers.len() {
-            let paused_by = self.brokers[broker].up.as_ref().and_then(|up| up.paused_by);
-            if let Some(step) = paused_by {
+            let paused_by = self.brokers[broker].up.as_ref().map(|up| up.paused_by.clone());
+            for step in paused_by.unwrap_or_default() {
                 self.resume(broker, step);
             }
         }

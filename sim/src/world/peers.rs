@@ -6,6 +6,7 @@
 use std::{collections::BTreeMap, io, sync::Arc};
 
 use kaas_coordinator::api::{Request, Response};
+use madsim::task::AbortHandle;
 use tokio::sync::oneshot;
 
 use super::{Event, World, moments::moment_of_its_answer};
@@ -57,6 +58,8 @@ struct PeerCall {
     /// The moment that its answer is, and whom it is about.
     moment: Option<(Moment, Arc<str>)>,
     reply: oneshot::Sender<io::Result<Response>>,
+    /// What answers it, while that is at work.
+    task: Option<AbortHandle>,
 }
 
 impl World {
@@ -70,7 +73,8 @@ impl World {
     ) {
         let request = self.next_request();
         let moment = moment_of_its_answer(&body);
-        self.peers.calls.insert(request, PeerCall { from, to, moment, reply });
+        let call = PeerCall { from, to, moment, reply, task: None };
+        self.peers.calls.insert(request, call);
         if to >= self.brokers.len() {
             self.peer_refused(request);
             return;
@@ -146,10 +150,31 @@ impl World {
         self.lens.peer_asked(request, &self.brokers[from.0].name, &body);
         self.lens.arrived((request, 0), &self.brokers[to].name, local, &body);
         self.moment_of_arrival(to, &body);
-        node.spawn(async move {
+        let task = node.spawn(async move {
             let answer = coordinator.call(*body).await;
             coordinator.host().post(Post::Answer(request, answer));
         });
+        if let Some(call) = self.peers.calls.get_mut(&request) {
+            call.task = Some(task.abort_handle());
+        }
+        self.endanger(to, request);
+        self.touched = true;
+    }
+
+    /// Whether a broker has still to answer a broker's question, which has reached it.
+    pub(super) fn owes_a_peer(&self, request: u64) -> bool {
+        self.peers.calls.get(&request).is_some_and(|call| call.task.is_some())
+    }
+
+    /// The task of a broker's question dies, and the connection with it.
+    pub(super) fn end_peer_task(&mut self, request: u64) {
+        let Some(call) = self.peers.calls.remove(&request) else { return };
+        self.lens.void(request);
+        if let Some(task) = call.task {
+            task.abort();
+        }
+        // Whoever asked may be dead and not hear of it.
+        let _ = call.reply.send(Err(io::ErrorKind::ConnectionReset.into()));
         self.touched = true;
     }
 
@@ -160,7 +185,8 @@ impl World {
         request: u64,
         response: &Response,
     ) -> bool {
-        let Some(call) = self.peers.calls.get(&request) else { return false };
+        let Some(call) = self.peers.calls.get_mut(&request) else { return false };
+        call.task = None;
         let (from, moment) = (call.from.0, call.moment.clone());
         if matches!(response, Response::TxnMarker(error) if !error.is_none()) {
             self.record.reach(Milestone::MarkerRefused);

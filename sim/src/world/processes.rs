@@ -6,7 +6,7 @@ use super::World;
 use crate::{
     client::{Client, consumer::Consumer, duplicate_name},
     milestone::Milestone,
-    plan::Action,
+    plan::{Action, Goodbye},
     seed::micros,
 };
 
@@ -22,14 +22,18 @@ impl World {
                 self.freeze(client, micros(*duration), step);
                 Some(micros(*duration))
             }
-            Action::Crash { client, down, keeps_id } => {
+            Action::Crash { client, down, keeps_id, peers } => {
                 let client = self.client_named(client)?;
                 let mut was_up = false;
-                let down = micros(*down);
-                self.with_consumer(client, |it, cx| was_up = it.crash(cx, down, *keeps_id));
+                self.with_consumer(client, |it, _| was_up = it.may_crash());
                 if was_up {
                     self.record.effect(step);
                     self.record.reach(Milestone::ClientCrashed);
+                    if *peers == Goodbye::Silent {
+                        self.vanish(client);
+                    }
+                    let down = micros(*down);
+                    self.with_consumer(client, |it, cx| it.crash(cx, down, *keeps_id));
                     // Whatever stood still with it is gone, too.
                     self.clients[client].frozen = 0;
                     self.hang_up_all(client);
@@ -90,6 +94,19 @@ impl World {
         let brokers: Vec<_> = self.clients[client].conns.keys().copied().collect();
         for broker in brokers {
             self.hang_up(client, broker);
+        }
+    }
+
+    /// A client's machine dies before its process can say so: brokers go on serving connections that
+    /// have no other end.
+    fn vanish(&mut self, client: usize) {
+        let slot = &mut self.clients[client];
+        slot.open.clear();
+        for conn in std::mem::take(&mut slot.conns).into_values() {
+            self.net.close(conn);
+            if self.owes_on(conn) {
+                self.record.reach(Milestone::ClientVanishedWhileWaiting);
+            }
         }
     }
 

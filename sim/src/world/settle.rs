@@ -157,10 +157,12 @@ impl World {
             self.lens.settled();
             let now = self.now;
             for client in 0..self.clients.len() {
-                if let Some(Client::OneShot(it)) = &mut self.clients[client].client {
-                    it.finish(now);
-                    self.arm(client);
+                match &mut self.clients[client].client {
+                    Some(Client::OneShot(it)) => it.finish(now),
+                    Some(Client::Committer(it)) => it.finish(),
+                    Some(Client::Consumer(_) | Client::Admin(_) | Client::Rude(_)) | None => {}
                 }
+                self.arm(client);
             }
             let bound = self.convergence_bound();
             self.enter_phase(SettlePhase::Groups, bound);
@@ -237,11 +239,13 @@ impl World {
     pub(super) fn take_census(&mut self) {
         let census: Vec<_> = self
             .running()
-            .filter(|(_, _, up)| up.paused_by.is_none())
-            .map(|(_, slot, up)| (slot.name.clone(), slot.clock, up.broker.status()))
+            .filter(|(_, _, up)| up.paused_by.is_empty())
+            .map(|(_, slot, up)| {
+                (slot.name.clone(), slot.clock.local(self.now), up.broker.status())
+            })
             .collect();
-        for (name, clock, status) in census {
-            self.lens.census(&name, clock.local(self.now), &status);
+        for (name, local, status) in census {
+            self.lens.census(&name, local, &status);
         }
     }
 
@@ -293,17 +297,18 @@ impl World {
             .find_map(|group| self.why_unstable(group))
     }
 
-    /// A group that was used once and has not been served.
+    /// Who is no member of a group and has not been served since the faults ended.
     fn unserved(&self) -> Option<Stuck> {
-        self.clients.iter().find_map(|slot| match &slot.client {
-            Some(Client::OneShot(it)) => it.waits_for().map(|group| Stuck {
-                who: slot.name.to_string(),
-                why: format!("is not served for its group {:?}", group.as_str()),
-            }),
-            Some(
-                Client::Consumer(_) | Client::Committer(_) | Client::Admin(_) | Client::Rude(_),
-            )
-            | None => None,
+        self.clients.iter().find_map(|slot| {
+            let group = match slot.client.as_ref()? {
+                Client::OneShot(it) => it.waits_for()?,
+                Client::Committer(it) => {
+                    it.waits_for().filter(|it| !self.lens.is_rotten(it.as_str()))?
+                }
+                Client::Consumer(_) | Client::Admin(_) | Client::Rude(_) => return None,
+            };
+            let why = format!("is not served for its group {:?}", group.as_str());
+            Some(Stuck { who: slot.name.to_string(), why })
         })
     }
 

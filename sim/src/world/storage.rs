@@ -117,6 +117,16 @@ impl Storage {
     }
 }
 
+/// Whether an operation can fail like that.
+fn can_fail(op: &Op, error: Failure) -> bool {
+    let kind = op.kind();
+    match error {
+        Failure::Io => true,
+        Failure::Full => matches!(kind, Operation::Write | Operation::CreateDir),
+        Failure::Stale => kind != Operation::CreateDir,
+    }
+}
+
 fn is_of_kind(op: &Op, kind: Operation) -> bool {
     kind == Operation::Any || op.kind() == kind
 }
@@ -212,8 +222,7 @@ impl World {
         let storage = &mut self.storage;
         for it in &storage.failing {
             let is_meant = it.broker.is_none_or(|it| it == broker) && is_of_kind(op, it.on);
-            let needs_space = matches!(op.kind(), Operation::Write | Operation::CreateDir);
-            if !is_meant || (it.error == Failure::Full && !needs_space) {
+            if !is_meant || !can_fail(op, it.error) {
                 continue;
             }
             if it.percent < 100 && !storage.faults.percent(it.percent) {
@@ -233,6 +242,10 @@ impl World {
                 Failure::Full => {
                     self.record.reach(Milestone::VolumeFull);
                     (ErrorKind::StorageFull.into(), Happens::Never)
+                }
+                Failure::Stale => {
+                    self.record.reach(Milestone::VolumeStale);
+                    (ErrorKind::StaleNetworkFileHandle.into(), Happens::Never)
                 }
             });
         }

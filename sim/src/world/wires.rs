@@ -174,13 +174,14 @@ impl World {
         };
         if slot.incarnation != incarnation {
             // The machine knows nothing of a connection to the process before.
+            self.record.reach(Milestone::OldConnectionRefused);
             self.refuse(conn);
             return;
         }
         let coordinator = Arc::clone(&up.broker);
         let node = up.node.clone();
-        if let Some(step) = up.paused_by {
-            self.record.effect(step);
+        for step in &up.paused_by {
+            self.record.effect(*step);
         }
         for (_, _, step) in self.net.slow.iter().filter(|it| it.0 == broker) {
             self.record.effect(*step);
@@ -205,7 +206,30 @@ impl World {
         let abort = Some(task.abort_handle());
         let call = Call { conn, broker, abort, moment, has_slept: false };
         self.wires.calls.insert(request, call);
+        self.endanger(broker, request);
         self.touched = true;
+    }
+
+    /// Whether a broker has still to answer a client's request.
+    pub(super) fn owes(&self, request: u64) -> bool {
+        self.wires.calls.contains_key(&request)
+    }
+
+    /// Whether a broker has still to answer anything on a connection.
+    pub(super) fn owes_on(&self, conn: ConnId) -> bool {
+        self.wires.calls.values().any(|call| call.conn == conn)
+    }
+
+    /// The task of a client's request dies, and the connection with it.
+    pub(super) fn end_task(&mut self, request: u64) {
+        let Some(call) = self.wires.calls.remove(&request) else { return };
+        self.lens.void(request);
+        if let Some(abort) = call.abort {
+            abort.abort();
+            self.touched = true;
+        }
+        self.drop_calls(call.conn);
+        self.refuse(call.conn);
     }
 
     /// Tells a client that nobody serves its connection.
@@ -252,6 +276,9 @@ impl World {
         let Some(call) = self.wires.calls.remove(&request) else { return };
         if call.has_slept && !response.is_success() {
             self.record.reach(Milestone::PausedAnswerRefused);
+        }
+        if self.is_starved(broker) && response.is_success() {
+            self.record.reach(Milestone::StarvedBrokerAnswered);
         }
         let slot = &self.brokers[broker];
         let local = slot.clock.local(self.now);

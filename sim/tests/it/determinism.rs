@@ -6,7 +6,7 @@ use std::time::Duration;
 use kaas_coordinator::ports::Entropy;
 use sim::{
     draw,
-    hub::{Drift, SimHost},
+    hub::SimHost,
     net::Net,
     plan::{Plan, Span},
     run,
@@ -126,7 +126,7 @@ fn draws_of_one_purpose_move_no_other() {
     let entropy = |broker: u64, incarnation: u64| {
         let stream = Stream::new(7, "entropy", broker << 32 | incarnation);
         let broker = usize::try_from(broker).expect("a small number");
-        SimHost::new(Default::default(), broker, incarnation, Drift::default(), stream)
+        SimHost::new(Default::default(), broker, incarnation, Default::default(), stream)
     };
     let (first, other, again) = (entropy(0, 1), entropy(0, 2), entropy(0, 1));
     for _ in 0..100 {

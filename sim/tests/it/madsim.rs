@@ -16,7 +16,7 @@ use madsim::{
     time::sleep,
 };
 use sim::{
-    hub::{Drift, Hub, Post, SimHost},
+    hub::{Hub, Post, SimHost},
     run::REST,
     seed::Stream,
 };
@@ -141,7 +141,7 @@ fn destructors_run_at_a_kill_and_can_post() {
         let hub = Arc::new(Hub::default());
         let host = |incarnation| {
             let stream = Stream::new(1, "entropy", incarnation);
-            SimHost::new(Arc::clone(&hub), 0, incarnation, Drift::default(), stream)
+            SimHost::new(Arc::clone(&hub), 0, incarnation, Default::default(), stream)
         };
         let (dying, living) = (host(1), host(2));
         let node = node("kaas-0");

@@ -38,6 +38,9 @@ scenarios! {
     boot_window
     bootless_broker_lets_go
     broker_death
+    client_vanishes
+    clock_jumps
+    clock_stands_still
     closing_broker_answers
     cold_commit_after_failover
     coordinator_dies_after_prepare
@@ -51,9 +54,12 @@ scenarios! {
     one_shot_storm
     paused_owner_wakes
     regain_after_loss
+    request_dies
     rolling_restart
     scale_out
     silent_death
+    stale_handle
+    starved_owner
     static_restart
     stranded_follower
     transaction_times_out

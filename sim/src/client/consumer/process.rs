@@ -57,19 +57,20 @@ impl Consumer {
     }
 
     /// Its process dies and begins anew after so many microseconds, perhaps with its member id.
-    /// Returns whether there was one. Its connections are for the caller to close.
-    pub fn crash(&mut self, cx: &mut Cx<'_>, down: u64, keeps_id: bool) -> bool {
-        let is_dead = matches!(self.phase, Phase::Failed(error) if !self.excused.contains(&error));
-        if is_dead || !self.is_up() {
-            return false;
-        }
+    /// Its connections are for the caller to close.
+    pub fn crash(&mut self, cx: &mut Cx<'_>, down: u64, keeps_id: bool) {
         let member_id = self.member_id.clone();
         self.forget_everything(cx, down);
         if keeps_id {
             self.member_id = member_id;
         }
         cx.record.tell(cx.name, || "crashes".to_owned());
-        true
+    }
+
+    /// Whether it has a process that dies only if it is made to.
+    pub fn may_crash(&self) -> bool {
+        let is_dead = matches!(self.phase, Phase::Failed(error) if !self.excused.contains(&error));
+        self.is_up() && !is_dead
     }
 
     /// Its process dies for good, if there is one. Its connections are for the caller to close.

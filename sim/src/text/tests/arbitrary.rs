@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// How many kinds of actions [`kind`] tells apart.
-pub(super) const KINDS: usize = 27;
+pub(super) const KINDS: usize = 31;
 
 /// A number for each kind of action.
 pub(super) fn kind(action: &Action) -> usize {
@@ -50,6 +50,10 @@ pub(super) fn kind(action: &Action) -> usize {
         Action::Rot { .. } => 24,
         Action::Crash { .. } => 25,
         Action::Duplicate { .. } => 26,
+        Action::Starve { .. } => 27,
+        Action::Panic { .. } => 28,
+        Action::Jump { .. } => 29,
+        Action::StopClock { .. } => 30,
     }
 }
 
@@ -230,6 +234,7 @@ fn step(plan: &Plan) -> impl Strategy<Value = Step> + use<> {
     });
     let others = prop_oneof![
         7 => cluster(plan.brokers),
+        4 => machine(plan.brokers),
         6 => control(plan.brokers),
         3 => network(plan.brokers),
         3 => volume(plan.brokers),
@@ -273,6 +278,19 @@ fn cluster(brokers: u32) -> impl Strategy<Value = Action> {
     ]
 }
 
+fn machine(brokers: u32) -> impl Strategy<Value = Action> {
+    let broker = || broker(brokers);
+    prop_oneof![
+        (broker(), 1_u32..=100, duration())
+            .prop_map(|(broker, percent, duration)| Action::Starve { broker, percent, duration }),
+        (broker(), or_usual(defaults::NTH, 1_u32..9))
+            .prop_map(|(broker, nth)| Action::Panic { broker, nth }),
+        (broker(), period()).prop_map(|(broker, by)| Action::Jump { broker, by }),
+        (broker(), duration())
+            .prop_map(|(broker, duration)| Action::StopClock { broker, duration }),
+    ]
+}
+
 fn control(brokers: u32) -> impl Strategy<Value = Action> {
     let broker = || broker(brokers);
     let damage = select(vec![Damage::Torn, Damage::Missing, Damage::Foreign, Damage::Unreadable]);
@@ -280,7 +298,7 @@ fn control(brokers: u32) -> impl Strategy<Value = Action> {
         (broker(), duration()).prop_map(|(broker, duration)| Action::Flap { broker, duration }),
         (1_u32..20).prop_map(|to| Action::Scale { to }),
         duration().prop_map(|delay| Action::Depose { delay }),
-        duration().prop_map(|delay| Action::Elect { delay }),
+        (duration(), any::<bool>()).prop_map(|(delay, reset)| Action::Elect { delay, reset }),
         (broker(), duration()).prop_map(|(broker, duration)| Action::Twin { broker, duration }),
         (damage, duration()).prop_map(|(how, duration)| Action::Damage { how, duration }),
         (broker(), duration(), any::<bool>()).prop_map(|(broker, duration, back)| Action::Lag {
@@ -307,7 +325,7 @@ fn network(brokers: u32) -> impl Strategy<Value = Action> {
 
 fn volume(brokers: u32) -> impl Strategy<Value = Action> {
     let broker = || option::of(broker(brokers));
-    let error = select(vec![Failure::Io, Failure::Full]);
+    let error = select(vec![Failure::Io, Failure::Full, Failure::Stale]);
     let percent = or_usual(defaults::PERCENT, 1_u32..=100);
     prop_oneof![
         (broker(), error, operation(), percent, duration()).prop_map(
@@ -334,9 +352,11 @@ fn named(brokers: u32, names: &Names) -> impl Strategy<Value = Action> + use<> {
         cut.prop_map(|(broker, client, way, duration)| {
             Action::Cut { broker, client, way, duration }
         }),
-        (group.clone(), option::of(broker(brokers))).prop_map(|(group, broker)| {
-            group.map_or(Action::Failover, |group| Action::Entry { group, broker })
-        }),
+        (group.clone(), option::of(broker(brokers)), any::<bool>()).prop_map(
+            |(group, broker, stays)| {
+                group.map_or(Action::Failover, |group| Action::Entry { group, broker, stays })
+            }
+        ),
         group.prop_map(|group| group.map_or(Action::Failover, |group| Action::Rot { group })),
         member.prop_map(|client| {
             client.map_or(Action::Failover, |client| Action::Leave { client })
@@ -349,11 +369,13 @@ fn named(brokers: u32, names: &Names) -> impl Strategy<Value = Action> + use<> {
 
 /// What becomes of the processes of members; if there is none, something else happens.
 fn processes(names: &Names) -> impl Strategy<Value = Action> + use<> {
-    let crash = (among(&names.members), duration(), any::<bool>());
+    let peers = or_usual(defaults::GOODBYE, Just(Goodbye::Silent));
+    let crash = (among(&names.members), duration(), any::<bool>(), peers);
     let duplicate = (among(&names.static_members), duration());
     prop_oneof![
-        crash.prop_map(|(client, down, keeps_id)| {
-            client.map_or(Action::Failover, |client| Action::Crash { client, down, keeps_id })
+        crash.prop_map(|(client, down, keeps_id, peers)| match client {
+            Some(client) => Action::Crash { client, down, keeps_id, peers },
+            None => Action::Failover,
         }),
         duplicate.prop_map(|(client, duration)| {
             client.map_or(Action::Failover, |client| Action::Duplicate { client, duration })

@@ -1,7 +1,7 @@
 //! What single clients do.
 
 use super::{Read, Verb};
-use crate::plan::Action;
+use crate::{plan::Action, text::defaults};
 
 pub(super) const VERBS: &[Verb] = &[
     Verb {
@@ -13,13 +13,15 @@ pub(super) const VERBS: &[Verb] = &[
     },
     Verb {
         name: "crash",
-        usage: "crash MEMBER down=DURATION [keeps-id=yes|no] [at=TIME]",
-        about: "A member's process dies and begins anew after a while; it knows its names, perhaps its id.",
+        usage: "crash MEMBER down=DURATION [keeps-id=yes|no] [peers=reset|silent] [at=TIME]",
+        about: "A member's process dies and begins anew after a while; it knows its names, perhaps its \
+                id. If silent, its machine dies too, and brokers do not see its connections end.",
         example: "crash billing.1 down=2s",
         read: Read::Step(|line, draft| {
             let client = draft.member(line.name()?)?;
             let keeps_id = line.or("keeps-id", false)?;
-            Ok(Action::Crash { client, down: line.needed("down")?, keeps_id })
+            let peers = line.or("peers", defaults::GOODBYE)?;
+            Ok(Action::Crash { client, down: line.needed("down")?, keeps_id, peers })
         }),
     },
     Verb {

@@ -26,8 +26,9 @@ pub(super) const VERBS: &[Verb] = &[
     },
     Verb {
         name: "entry",
-        usage: "entry GROUP broker=BROKER|none [at=TIME]",
-        about: "The controller names a group's coordinator, or leaves it to the hash again.",
+        usage: "entry GROUP broker=BROKER|none [stays=yes|no] [at=TIME]",
+        about: "The controller names a group's coordinator, or leaves it to the hash again; the entry \
+                goes when that broker is not alive, unless it stays until another.",
         example: "entry billing broker=kaas-1",
         read: Read::Step(|line, draft| {
             let group = draft.group(line.name()?)?;
@@ -35,7 +36,7 @@ pub(super) const VERBS: &[Verb] = &[
                 "none" => None,
                 name => Some(draft.broker(name)?),
             };
-            Ok(Action::Entry { group, broker })
+            Ok(Action::Entry { group, broker, stays: line.or("stays", false)? })
         }),
     },
     Verb {
@@ -47,10 +48,13 @@ pub(super) const VERBS: &[Verb] = &[
     },
     Verb {
         name: "elect",
-        usage: "elect delay=DURATION [at=TIME]",
-        about: "Another controller takes the lease and publishes nothing for so long.",
+        usage: "elect delay=DURATION [reset=yes|no] [at=TIME]",
+        about: "Another controller takes the lease and publishes nothing for so long; its versions \
+                may begin with 1 again.",
         example: "elect delay=4s",
-        read: Read::Step(|line, _| Ok(Action::Elect { delay: line.needed("delay")? })),
+        read: Read::Step(|line, _| {
+            Ok(Action::Elect { delay: line.needed("delay")?, reset: line.or("reset", false)? })
+        }),
     },
     Verb {
         name: "twin",

@@ -9,7 +9,7 @@ use crate::{
 pub(super) const VERBS: &[Verb] = &[
     Verb {
         name: "fail",
-        usage: "fail [broker=BROKER] error=io|full [on=OPERATION] [percent=SHARE] for=DURATION \
+        usage: "fail [broker=BROKER] error=io|full|stale [on=OPERATION] [percent=SHARE] for=DURATION \
                 [at=TIME]",
         about: "Operations on the volume fail: all of them, unless this says otherwise.",
         example: "fail broker=kaas-1 error=io on=rename percent=30% for=10s",
