@@ -134,16 +134,21 @@ fn a_group_can_be_inspected_while_it_is_in_memory() {
 
 #[test]
 fn who_hangs_up_takes_nobody_along() {
-    let mut still = Still::start(Config::default());
-    stick(&still, true);
-    let requests = [commit("g"), commit("g"), fetch("g"), fetch("g")];
-    let mut calls: Vec<_> = requests.into_iter().map(|it| Call::send(&still, it)).collect();
-    drop(calls.remove(2));
-    drop(calls.remove(0));
-    stick(&still, false);
-    still.work();
-    for call in calls {
-        assert_eq!(error(&call.answer()), ErrorCode::None);
+    for is_loaded in [false, true] {
+        let mut still = Still::start(Config::default());
+        if is_loaded {
+            assert_eq!(error(&still.call(fetch("g"))), ErrorCode::None);
+        }
+        stick(&still, true);
+        let requests = [commit("g"), commit("g"), fetch("g"), fetch("g")];
+        let mut calls: Vec<_> = requests.into_iter().map(|it| Call::send(&still, it)).collect();
+        drop(calls.remove(2));
+        drop(calls.remove(0));
+        stick(&still, false);
+        still.work();
+        for call in calls {
+            assert_eq!(error(&call.answer()), ErrorCode::None);
+        }
     }
 }
 
