@@ -6,7 +6,8 @@ use kaas_coordinator::{api::ErrorCode, config::Config, note::Note};
 
 use crate::{
     rig::{
-        Call, SECOND, claims, commit, error, fetch, give_away, join, joined, list, listed, stick,
+        Call, SECOND, claims, commit, commit_as, error, fetch, give_away, join, joined, leave,
+        list, listed, stick, sync,
     },
     still::Still,
 };
@@ -150,6 +151,23 @@ fn who_hangs_up_takes_nobody_along() {
             assert_eq!(error(&call.answer()), ErrorCode::None);
         }
     }
+}
+
+#[test]
+fn a_commit_that_waited_is_refused_if_its_member_has_left_meanwhile() {
+    let mut still = Still::start(Config::default());
+    let joining = Call::send(&still, join("g"));
+    still.advance(10 * SECOND);
+    let member = joined(joining.answer()).member_id;
+    still.call(sync("g", &member));
+    stick(&still, true);
+    let send = |still: &Still| Call::send(still, commit_as("g", &member));
+    let (begun, waits) = (send(&still), send(&still));
+    still.call(leave("g", &member));
+    stick(&still, false);
+    still.work();
+    assert_eq!(error(&begun.answer()), ErrorCode::None);
+    assert_eq!(error(&waits.answer()), ErrorCode::UnknownMemberId);
 }
 
 #[test]
