@@ -42,6 +42,15 @@ fn a_group_for_which_somebody_waits_is_kept() {
 }
 
 #[test]
+fn a_group_with_a_member_is_kept() {
+    let mut still = Still::start(Config { idle_max: SECOND, ..Config::default() });
+    let joining = Call::send(&still, join("g"));
+    still.advance(4 * SECOND);
+    assert_eq!(error(&joining.answer()), ErrorCode::None);
+    assert_eq!(still.broker.inspect(&"g".into()).map(|it| it.members.len()), Some(1));
+}
+
+#[test]
 fn a_file_that_is_none_is_looked_at_again_after_a_while() {
     let mut still = Still::start(Config::default());
     put_file(&still, "g", "none");

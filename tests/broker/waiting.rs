@@ -60,6 +60,28 @@ fn who_waits_for_the_volume_does_so_for_a_bounded_time() {
 }
 
 #[test]
+fn each_who_waits_for_the_volume_has_a_time_of_its_own() {
+    for request in [commit, fetch] {
+        let mut still = Still::start(Config::default());
+        assert_eq!(error(&still.call(fetch("g"))), ErrorCode::None);
+        stick(&still, true);
+        let mut calls = Vec::new();
+        for _ in 0..3 {
+            calls.push(Call::send(&still, request("g")));
+            still.advance(SECOND);
+        }
+        still.advance(SECOND);
+        for nth in 0..3 {
+            still.advance(SECOND);
+            let answered: Vec<_> = calls.iter_mut().map(|it| it.look().is_some()).collect();
+            assert_eq!(answered.iter().position(|it| *it), Some(0), "the {nth}th is next");
+            assert_eq!(answered.iter().filter(|it| **it).count(), 1, "and it alone");
+            calls.remove(0);
+        }
+    }
+}
+
+#[test]
 fn a_group_that_was_lost_and_comes_back_hears_nothing_of_its_first_take_over() {
     let mut still = Still::start(Config::default());
     stick(&still, true);
