@@ -42,6 +42,15 @@ fn a_group_for_which_somebody_waits_is_kept() {
 }
 
 #[test]
+fn a_group_with_a_member_is_kept() {
+    let mut still = Still::start(Config { idle_max: SECOND, ..Config::default() });
+    let joining = Call::send(&still, join("g"));
+    still.advance(4 * SECOND);
+    assert_eq!(error(&joining.answer()), ErrorCode::None);
+    assert_eq!(still.broker.inspect(&"g".into()).map(|it| it.members.len()), Some(1));
+}
+
+#[test]
 fn a_file_that_is_none_is_looked_at_again_after_a_while() {
     let mut still = Still::start(Config::default());
     put_file(&still, "g", "none");
@@ -84,16 +93,21 @@ fn a_list_names_groups_in_memory_and_on_the_volume_once() {
 fn offsets_outlive_their_retention_nowhere() {
     let mut config = Config::default();
     config.offsets.retention = Duration::from_mins(20);
-    config.idle_max = Duration::from_hours(1);
-    let mut still = Still::start(config);
-    assert_eq!(error(&still.call(commit("warm"))), ErrorCode::None);
+    let mut still = Still::start(config.clone());
     put_file(&still, "cold", OLD);
     still.advance(Duration::from_mins(11));
-    assert!(file_of(&still, "cold").is_some() && file_of(&still, "warm").is_some());
+    assert!(file_of(&still, "cold").is_some());
     put_file(&still, "young", &OLD.replace(":0}", ":660000}"));
     still.advance(Duration::from_mins(10));
-    assert_eq!((file_of(&still, "cold"), file_of(&still, "warm")), (None, None));
+    assert_eq!(file_of(&still, "cold"), None);
     assert!(file_of(&still, "young").is_some());
+
+    let mut still = Still::start(Config { idle_max: Duration::from_hours(1), ..config });
+    assert_eq!(error(&still.call(commit("warm"))), ErrorCode::None);
+    still.advance(Duration::from_mins(11));
+    assert!(file_of(&still, "warm").is_some());
+    still.advance(Duration::from_mins(10));
+    assert_eq!(file_of(&still, "warm"), None);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::{
 use kaas_coordinator::{
     api::{
         CommitOffset, ErrorCode, JoinRequest, JoinResponse, LeaveIdentity, LeaveRequest,
-        OffsetCommitRequest, OffsetFetchRequest, Protocol, Request, Response,
+        OffsetCommitRequest, OffsetFetchRequest, Protocol, Request, Response, SyncRequest,
     },
     ids::{MemberId, TopicPartition},
 };
@@ -121,6 +121,27 @@ pub(crate) fn claims(still: &Still) -> Vec<String> {
     let claims =
         files.directories.iter().filter_map(|it| it.split_once(".claims/")?.1.split_once('/'));
     claims.map(|(_, claim)| claim.to_owned()).collect()
+}
+
+/// A commit of a member, in generation 1.
+pub(crate) fn commit_as(group: &str, member: &MemberId) -> Request {
+    let Request::OffsetCommit(request) = commit(group) else { unreachable!("it is a commit") };
+    let (generation, member_id) = (1, member.clone());
+    Request::OffsetCommit(OffsetCommitRequest { generation, member_id, ..request })
+}
+
+/// The SyncGroup of the only member of generation 1.
+pub(crate) fn sync(group: &str, member: &MemberId) -> Request {
+    Request::SyncGroup(SyncRequest {
+        group: group.into(),
+        generation: 1,
+        member_id: member.clone(),
+        instance: None,
+        protocol_type: None,
+        protocol_name: None,
+        assignments: Vec::new(),
+        version: 3,
+    })
 }
 
 pub(crate) fn leave(group: &str, member: &MemberId) -> Request {

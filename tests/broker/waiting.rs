@@ -6,7 +6,8 @@ use kaas_coordinator::{api::ErrorCode, config::Config, note::Note};
 
 use crate::{
     rig::{
-        Call, SECOND, claims, commit, error, fetch, give_away, join, joined, list, listed, stick,
+        Call, SECOND, claims, commit, commit_as, error, fetch, give_away, join, joined, leave,
+        list, listed, stick, sync,
     },
     still::Still,
 };
@@ -55,6 +56,28 @@ fn who_waits_for_the_volume_does_so_for_a_bounded_time() {
     still.advance(SECOND);
     for (call, expected) in calls {
         assert_eq!(error(&call.answer()), expected);
+    }
+}
+
+#[test]
+fn each_who_waits_for_the_volume_has_a_time_of_its_own() {
+    for request in [commit, fetch] {
+        let mut still = Still::start(Config::default());
+        assert_eq!(error(&still.call(fetch("g"))), ErrorCode::None);
+        stick(&still, true);
+        let mut calls = Vec::new();
+        for _ in 0..3 {
+            calls.push(Call::send(&still, request("g")));
+            still.advance(SECOND);
+        }
+        still.advance(SECOND);
+        for nth in 0..3 {
+            still.advance(SECOND);
+            let answered: Vec<_> = calls.iter_mut().map(|it| it.look().is_some()).collect();
+            assert_eq!(answered.iter().position(|it| *it), Some(0), "the {nth}th is next");
+            assert_eq!(answered.iter().filter(|it| **it).count(), 1, "and it alone");
+            calls.remove(0);
+        }
     }
 }
 
@@ -134,17 +157,39 @@ fn a_group_can_be_inspected_while_it_is_in_memory() {
 
 #[test]
 fn who_hangs_up_takes_nobody_along() {
+    for is_loaded in [false, true] {
+        let mut still = Still::start(Config::default());
+        if is_loaded {
+            assert_eq!(error(&still.call(fetch("g"))), ErrorCode::None);
+        }
+        stick(&still, true);
+        let requests = [commit("g"), commit("g"), fetch("g"), fetch("g")];
+        let mut calls: Vec<_> = requests.into_iter().map(|it| Call::send(&still, it)).collect();
+        drop(calls.remove(2));
+        drop(calls.remove(0));
+        stick(&still, false);
+        still.work();
+        for call in calls {
+            assert_eq!(error(&call.answer()), ErrorCode::None);
+        }
+    }
+}
+
+#[test]
+fn a_commit_that_waited_is_refused_if_its_member_has_left_meanwhile() {
     let mut still = Still::start(Config::default());
+    let joining = Call::send(&still, join("g"));
+    still.advance(10 * SECOND);
+    let member = joined(joining.answer()).member_id;
+    still.call(sync("g", &member));
     stick(&still, true);
-    let requests = [commit("g"), commit("g"), fetch("g"), fetch("g")];
-    let mut calls: Vec<_> = requests.into_iter().map(|it| Call::send(&still, it)).collect();
-    drop(calls.remove(2));
-    drop(calls.remove(0));
+    let send = |still: &Still| Call::send(still, commit_as("g", &member));
+    let (begun, waits) = (send(&still), send(&still));
+    still.call(leave("g", &member));
     stick(&still, false);
     still.work();
-    for call in calls {
-        assert_eq!(error(&call.answer()), ErrorCode::None);
-    }
+    assert_eq!(error(&begun.answer()), ErrorCode::None);
+    assert_eq!(error(&waits.answer()), ErrorCode::UnknownMemberId);
 }
 
 #[test]
