@@ -98,8 +98,11 @@ impl Committer {
 
     /// The faults have ended: it must be served from here on, unless it only reads: such a one stays
     /// with whom it has found.
-    pub fn finish(&mut self) {
+    pub fn finish(&mut self, now: u64) {
         self.is_served = self.only_reads;
+        if !self.only_reads && self.act_at < u64::MAX {
+            (self.reads, self.act_at) = (false, now);
+        }
     }
 
     /// The group for which it has not been served.

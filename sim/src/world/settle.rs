@@ -159,7 +159,7 @@ impl World {
             for client in 0..self.clients.len() {
                 match &mut self.clients[client].client {
                     Some(Client::OneShot(it)) => it.finish(now),
-                    Some(Client::Committer(it)) => it.finish(),
+                    Some(Client::Committer(it)) => it.finish(now),
                     Some(Client::Consumer(_) | Client::Admin(_) | Client::Rude(_)) | None => {}
                 }
                 self.arm(client);
