@@ -34,7 +34,7 @@ pub(super) fn command(args: &ProveArgs, console: &mut Console<'_>) -> Result<Exi
         let what = format!("the source without a bug does not pass, see seed {seed}: {what}");
         return Err(Halt { exit: Exit::Broke, message: Some(what) });
     }
-    let differences = Differences::seen_by(&build.program, workshop.root());
+    let differences = Differences::seen_by(&build.program, workshop.copy());
     let differences = differences.map_err(Halt::trouble)?;
     if !differences.is_none() {
         let what = format!("the source without a bug is not as on record: {}", differences.words());
@@ -58,7 +58,7 @@ pub(super) fn command(args: &ProveArgs, console: &mut Console<'_>) -> Result<Exi
         let differences = match measurement.is_found() {
             true => Differences::default(),
             false => {
-                Differences::seen_by(&built.program, workshop.root()).map_err(Halt::trouble)?
+                Differences::seen_by(&built.program, workshop.copy()).map_err(Halt::trouble)?
             }
         };
         let row = Row { measurement, differences, build: built.took, bug };

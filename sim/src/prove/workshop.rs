@@ -86,6 +86,11 @@ impl Workshop {
         &self.root
     }
 
+    /// The copy, in which nothing changes but by us.
+    pub fn copy(&self) -> &Path {
+        &self.copy
+    }
+
     /// The commit that was copied, and whether it was changed since.
     pub fn commit(&self) -> Result<String, Trouble> {
         let git = |args: &[&str]| run(Command::new("git").current_dir(&self.root).args(args));
