@@ -154,6 +154,9 @@ pub enum What {
     /// A client is about to commit one partition. `write` is unique to this attempt: a retry is
     /// another operation with another number. `op` is unique among all operations.
     CommitInvoked { op: u64, client: Name, group: Name, partition: Name, write: u64, offset: i64 },
+    /// The commit `op`, which was just invoked, goes over the same connection as `after`, behind it: of
+    /// two that are acknowledged, it is the newer.
+    CommitFollows { op: u64, after: u64 },
     /// A client is about to delete the committed offset of one partition (or the whole group, one
     /// op a partition).
     DeleteInvoked { op: u64, client: Name, group: Name, partition: Name },

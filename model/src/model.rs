@@ -82,6 +82,7 @@ impl Model {
             | What::RequestAnswered { .. }
             | What::RequestVoid { .. } => self.answer(what),
             What::CommitInvoked { .. }
+            | What::CommitFollows { .. }
             | What::DeleteInvoked { .. }
             | What::Returned { .. }
             | What::FetchInvoked { .. }
@@ -197,6 +198,7 @@ impl Model {
         self.transactions.observe(what, ledger);
         let now = ledger.now();
         match what {
+            What::CommitFollows { op, after } => offsets.commit_follows(*op, *after),
             What::CommitInvoked { op, client, group, partition, write, offset } => {
                 let value = (*write, *offset);
                 offsets.commit_invoked(*op, client, (group, partition), value, now);

@@ -4,7 +4,8 @@
 //! them. It is kept whole and judged at the end: is there one order of all operations, each at some
 //! instant between its invocation and its return, in which every fetch gives the latest write? A
 //! commit of unknown outcome may take effect at any time after it was invoked, or never; a refused
-//! one never. Commits in transactions have their own entrance, in `txn`.
+//! one never. Of commits that follow each other on one connection, the later is the newer, even if it
+//! did not wait for the other's answer. Commits in transactions have their own entrance, in `txn`.
 //!
 //! Always: the answer is exact, or counted as undecided.
 
@@ -50,6 +51,8 @@ struct Op {
     returned_at: Micros,
     action: Action,
     outcome: Outcome,
+    /// The commit in front of it on the same connection, by place in the history.
+    after: Option<usize>,
 }
 
 /// What an operation does to the register, or saw of it.
@@ -94,6 +97,18 @@ impl Offsets {
         at: Micros,
     ) {
         self.invoked(op, client, (group, partition), Action::Commit { write, offset }, at);
+    }
+
+    /// A commit goes over the same connection as another, behind it.
+    pub(crate) fn commit_follows(&mut self, op: u64, after: u64) {
+        let (Some(&(register, op)), Some(&(other, after))) =
+            (self.open.get(&op), self.open.get(&after))
+        else {
+            return;
+        };
+        if register == other {
+            self.registers[register].ops[op].after = Some(after);
+        }
     }
 
     pub(crate) fn delete_invoked(
@@ -189,6 +204,7 @@ impl Offsets {
             returned_at: at,
             action,
             outcome: Outcome::Unknown,
+            after: None,
         });
     }
 
@@ -224,7 +240,8 @@ impl Register {
                 return Verdict::Undecided;
             }
         }
-        if let Some(found) = self.impossible_answer(history, &writes) {
+        let found = self.impossible_answer(history, &writes);
+        if let Some(found) = found.or_else(|| self.overtaken(history)) {
             return Verdict::Contradiction(found);
         }
         let refused = |op: &Op| op.outcome == Outcome::Refused;
@@ -265,6 +282,34 @@ impl Register {
                 return None;
             };
             Some(self.contradiction(&[commit, read], vec![why.to_owned()]))
+        })
+    }
+
+    /// The first answer that gives a commit although the one behind it on its connection had been
+    /// acknowledged before the fetch was sent.
+    fn overtaken(&self, history: &[&Op]) -> Option<Contradiction> {
+        let is_ok = |op: &&Op| op.outcome == Outcome::Ok;
+        let mut behind = BTreeMap::new();
+        for newer in history.iter().copied().filter(is_ok) {
+            let older = newer.after.and_then(|it| self.ops.get(it)).filter(is_ok);
+            if let Some(Action::Commit { write, .. }) = older.map(|it| it.action) {
+                behind.insert(write, (older?, newer));
+            }
+        }
+        if behind.is_empty() {
+            return None;
+        }
+        let mut reads: Vec<&Op> =
+            history.iter().copied().filter(|op| op.value().is_some()).collect();
+        reads.sort_by_key(|op| op.returned);
+        reads.into_iter().find_map(|read| {
+            let (_, write) = read.value()?;
+            let (older, newer) = behind.get(&write)?;
+            if newer.returned? >= read.invoked {
+                return None;
+            }
+            let why = "the second came behind the first on the same connection, and is the newer";
+            Some(self.contradiction(&[older, newer, read], vec![why.to_owned()]))
         })
     }
 

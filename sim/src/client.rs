@@ -224,9 +224,10 @@ pub fn all(plan: &Plan) -> Vec<ClientSlot> {
                     slots.push(ClientSlot::new(plan.seed, number, &client, consumer));
                 }
             }
-            Clients::Committer { name, topic, every } => {
+            Clients::Committer { name, topic, every, at_once } => {
                 let partitions = plan.partitions(topic);
                 let it = Committer::new(name, partitions, micros(*every), number, start);
+                let it = it.at_once(*at_once);
                 let it = Client::Committer(Box::new(it));
                 slots.push(ClientSlot::new(plan.seed, number, &format!("{name}!"), it));
             }

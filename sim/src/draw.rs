@@ -116,7 +116,10 @@ fn draw_clients(plan: &mut Plan, stream: &mut Stream) {
     for committer in 0..small(stream, 3) {
         let topic = format!("direct-{committer}");
         plan.topics.push(Topic { name: topic.clone(), partitions: between(stream, 1, 3) });
+        let mut pipelining = Stream::new(plan.seed, "pipelining", u64::from(committer));
+        let at_once = if pipelining.percent(50) { between(&mut pipelining, 2, 5) } else { 1 };
         plan.clients.push(Clients::Committer {
+            at_once,
             name: format!("tool-{}", small(stream, 1000)),
             topic,
             every: millis(stream.between(100, 2000)),

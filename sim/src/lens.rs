@@ -24,6 +24,7 @@ use model::{Event, Kind, Limits, Micros, Model, Name, Outcome, Report, What};
 
 use crate::{
     config,
+    net::ConnId,
     plan::Plan,
     seed::micros,
     volume::{Op, SharedVolume},
@@ -57,6 +58,8 @@ pub struct Lens {
     partitions: BTreeMap<TopicPartition, Name>,
     /// The partitions that anybody ever committed for a group.
     committed: BTreeMap<Name, BTreeSet<TopicPartition>>,
+    /// The last commit of each client, and the connection that it went over.
+    last_commits: BTreeMap<Name, (u64, ConnId)>,
     ops: u64,
     writes: u64,
     round: u64,
@@ -107,6 +110,7 @@ impl Lens {
             reigns: Reigns::default(),
             partitions: BTreeMap::new(),
             committed: BTreeMap::new(),
+            last_commits: BTreeMap::new(),
             ops: 0,
             writes: 0,
             round: 0,

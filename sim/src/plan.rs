@@ -105,6 +105,8 @@ pub enum Clients {
     },
     /// One client that commits and reads without joining.
     Committer {
+        /// How many commits it has under way at once.
+        at_once: u32,
         /// The group it commits for.
         name: String,
         /// What it commits.

@@ -108,6 +108,7 @@ impl Offsets {
             returned_at: at,
             action,
             outcome: Outcome::Unknown,
+            after: None,
         });
         (register, ops.len() - 1)
     }

@@ -52,6 +52,13 @@ impl Partition {
         self.story.at(at + 10).see(What::Fetched { op, value });
     }
 
+    /// The second of two commits goes over the first one's connection, and does not wait for it.
+    fn pipelines(&mut self, at: u64, offsets: (i64, i64)) -> (u64, u64) {
+        let (first, second) = (self.sends(at, offsets.0), self.sends(at, offsets.1));
+        self.story.see(What::CommitFollows { op: second, after: first });
+        (first, second)
+    }
+
     fn keeps(&self) {
         self.story.keeps(OffsetDurability);
         assert_eq!(self.story.report().undecided, 0);
@@ -186,4 +193,36 @@ fn a_search_that_would_take_too_long_is_undecided() {
     let report = partition.story.report();
     assert_eq!((report.undecided, report.violations.len()), (1, 0));
     assert_eq!(report.checked[&OffsetDurability], 0);
+}
+
+#[test]
+fn of_two_commits_on_one_connection_the_second_is_newer() {
+    let mut it = Partition::default();
+    let (first, second) = it.pipelines(100, (7, 8));
+    it.returns(120, second, Outcome::Ok);
+    it.returns(130, first, Outcome::Ok);
+    it.fetches(140, Some((7, first)));
+    assert_eq!(
+        it.breaks(),
+        "t/3 of g:\n\
+         commit 7 (write 1), sent at 100ms, was acknowledged to c1 at 130ms\n\
+         commit 8 (write 2), sent at 100ms, was acknowledged to c2 at 120ms\n\
+         a fetch sent at 140ms answered 7 (write 1) to c3 at 150ms\n\
+         the second came behind the first on the same connection, and is the newer\n"
+    );
+}
+
+#[test]
+fn the_first_may_be_read_before_the_second_is_there_and_after_one_of_them_failed() {
+    let mut it = Partition::default();
+    let (first, second) = it.pipelines(100, (7, 8));
+    it.fetches(105, Some((7, first)));
+    it.returns(120, first, Outcome::Ok);
+    it.returns(121, second, Outcome::Ok);
+    it.fetches(130, Some((8, second)));
+    let (first, second) = it.pipelines(200, (9, 10));
+    it.returns(220, second, Outcome::Ok);
+    it.returns(230, first, Outcome::Unknown);
+    it.fetches(240, Some((9, first)));
+    it.keeps();
 }

@@ -25,6 +25,11 @@ pub struct Committer {
     /// Whether it reads next, or commits.
     reads: bool,
     only_reads: bool,
+    /// How many commits it has under way at once.
+    at_once: u32,
+    /// How many of them have no answer yet, and whether one has failed.
+    under_way: u32,
+    has_failed: bool,
     /// Whether it was served since the faults ended.
     is_served: bool,
 }
@@ -79,8 +84,16 @@ impl Committer {
             act_at: start,
             reads: false,
             only_reads: false,
+            at_once: 1,
+            under_way: 0,
+            has_failed: false,
             is_served: false,
         }
+    }
+
+    /// The same, with so many commits under way at once, each of a later position.
+    pub fn at_once(self, at_once: u32) -> Self {
+        Self { at_once, ..self }
     }
 
     /// Reads the offsets of `group` every so many microseconds, from `start` on.
@@ -134,15 +147,32 @@ impl Committer {
             });
             self.rpc.call(cx, Call::Fetch, request, REQUEST_TIMEOUT);
         } else {
-            self.position += 1;
-            let request = simple_commit(cx, &self.group, &self.partitions, self.position);
-            self.rpc.call(cx, Call::Commit, request, REQUEST_TIMEOUT);
+            (self.under_way, self.has_failed) = (self.at_once, false);
+            for _ in 0..self.at_once {
+                self.position += 1;
+                let request = simple_commit(cx, &self.group, &self.partitions, self.position);
+                self.rpc.call(cx, Call::Commit, request, REQUEST_TIMEOUT);
+            }
         }
     }
 
     fn again(&mut self, cx: &Cx<'_>, call: Call, after: u64) {
-        self.reads = call == Call::Fetch;
-        self.act_at = cx.now + after;
+        if self.is_over(call, false) {
+            self.reads = call == Call::Fetch;
+            self.act_at = cx.now + after;
+        }
+    }
+
+    /// Whether nothing is under way any more, now that one has come to an end.
+    fn is_over(&mut self, call: Call, is_good: bool) -> bool {
+        match call {
+            Call::Fetch => true,
+            Call::Commit => {
+                self.under_way -= 1;
+                self.has_failed |= !is_good;
+                self.under_way == 0
+            }
+        }
     }
 
     /// An answer has arrived.
@@ -152,7 +182,11 @@ impl Committer {
             Answered::Find => self.go_on(cx),
             Answered::For(call, response) if response.is_success() => {
                 self.is_served |= call == Call::Commit;
-                self.reads = self.only_reads || call == Call::Commit;
+                if !self.is_over(call, true) {
+                    return;
+                }
+                let goes_well = call == Call::Commit && !self.has_failed;
+                self.reads = self.only_reads || goes_well;
                 self.act_at = cx.now + self.every;
                 if !self.only_reads && cx.sometimes() {
                     // Kafka's clients look for the coordinator anew when their metadata is old.

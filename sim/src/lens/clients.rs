@@ -9,10 +9,25 @@ use kaas_coordinator::{
 use model::{Name, What};
 
 use super::{Lens, asked::Asked, outcome_of, write_of};
+use crate::net::ConnId;
 
 impl Lens {
-    /// A client sends a request.
-    pub fn sent(&mut self, request: u64, client: &Name, body: &Request) {
+    /// A commit that goes behind another on one connection, which has no answer yet, follows it.
+    fn follow(&mut self, (request, conn): (u64, ConnId), client: &Name, asked: &Asked) {
+        let before = self.last_commits.insert(client.clone(), (request, conn));
+        let Some((before, _)) = before.filter(|it| it.1 == conn) else { return };
+        let Some(before) = self.asked.get(&before) else { return };
+        let pairs = asked.ops.iter().filter_map(|(op, partition)| {
+            let (after, _) = before.ops.iter().find(|it| it.1 == *partition)?;
+            Some((*op, *after))
+        });
+        for (op, after) in pairs.collect::<Vec<_>>() {
+            self.see(What::CommitFollows { op, after });
+        }
+    }
+
+    /// A client sends a request over a connection.
+    pub fn sent(&mut self, (request, conn): (u64, ConnId), client: &Name, body: &Request) {
         let mut asked = Asked::new(client, body, self.round);
         let group = body.group().map(GroupId::shared);
         match body {
@@ -33,6 +48,7 @@ impl Lens {
                         offset: commit.offset,
                     });
                 }
+                self.follow((request, conn), client, &asked);
             }
             Request::OffsetFetch(it) => {
                 let wanted = match &it.partitions {

@@ -22,6 +22,8 @@ pub const SESSION: Duration = Duration::from_secs(10);
 pub const REBALANCE: Duration = Duration::from_secs(20);
 /// How often a member heartbeats.
 pub const HEARTBEAT: Duration = Duration::from_secs(3);
+/// How many commits a committer has under way at once.
+pub const AT_ONCE: u32 = 1;
 /// When a rude client begins.
 pub const FROM: Duration = Duration::ZERO;
 /// How a broker that restarts goes.

@@ -137,9 +137,11 @@ fn clients(clients: &Clients) -> Words {
             .unless("heartbeat", *heartbeat, defaults::HEARTBEAT)
             .unless("static", *is_static, false)
             .optional("transactions", transactions.map(Period)),
-        Clients::Committer { name, topic, every } => {
-            line("committer").name(name).text("topic", topic).option("every", Period(*every))
-        }
+        Clients::Committer { name, topic, every, at_once } => line("committer")
+            .name(name)
+            .text("topic", topic)
+            .option("every", Period(*every))
+            .unless("at-once", Count(*at_once), Count(defaults::AT_ONCE)),
         Clients::Reader { name, every } => {
             line("reader").name(name).option("every", Period(*every))
         }

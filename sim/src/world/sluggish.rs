@@ -15,6 +15,8 @@ use kaas_coordinator::{
     ports::{Clock, Host},
 };
 
+use tokio::sync::oneshot;
+
 use crate::{plan::Plan, seed::Stream};
 
 /// How many of a hundred callers are sluggish; one of these is drawn for each run.
@@ -76,10 +78,11 @@ fn speaks_for_no_generation(request: &Request) -> bool {
     }
 }
 
-/// A call that, once it was woken, is polled late.
+/// A call that says when it has begun and, once it was woken, is polled late.
 pub(super) struct Late<'a, F, H> {
     call: Pin<Box<F>>,
     host: &'a H,
+    begun: Option<oneshot::Sender<()>>,
     lateness: Duration,
     nap: Nap<'a>,
 }
@@ -94,9 +97,14 @@ enum Nap<'a> {
 }
 
 impl<'a, F: Future, H: Host> Late<'a, F, H> {
-    pub(super) fn new(call: F, host: &'a H, lateness: u64) -> Self {
+    pub(super) fn new(
+        call: F,
+        host: &'a H,
+        begun: Option<oneshot::Sender<()>>,
+        lateness: u64,
+    ) -> Self {
         let lateness = Duration::from_micros(lateness);
-        Self { call: Box::pin(call), host, lateness, nap: Nap::Before }
+        Self { call: Box::pin(call), host, begun, lateness, nap: Nap::Before }
     }
 }
 
@@ -106,7 +114,14 @@ impl<F: Future, H: Host> Future for Late<'_, F, H> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let it = &mut *self;
         match &mut it.nap {
-            Nap::Before => it.nap = Nap::Awake,
+            Nap::Before => {
+                it.nap = Nap::Awake;
+                let polled = it.call.as_mut().poll(cx);
+                // The next may be gone.
+                it.begun.take().map(|begun| begun.send(()).ok());
+                return polled;
+            }
+            Nap::Awake if it.lateness.is_zero() => it.nap = Nap::Over,
             Nap::Awake => {
                 let clock = it.host.clock();
                 let until = clock.now() + it.lateness;

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use kaas_coordinator::api::{Request, Response};
 use madsim::task::AbortHandle;
+use tokio::sync::oneshot;
 
 use super::{Event, World, moments::moment_of_its_answer, sluggish::Late};
 use crate::{
@@ -21,9 +22,14 @@ pub(super) struct Wires {
     requests: u64,
     /// Messages that a cut keeps from arriving, in order.
     stalled: Vec<(ConnId, bool, Event)>,
+    /// Of connections to brokers that stood still: whether the last request has begun.
+    lines: BTreeMap<ConnId, oneshot::Receiver<()>>,
     /// Requests at brokers.
     calls: BTreeMap<u64, Call>,
 }
+
+/// Whether the request in front has begun, and whom to tell that this one has.
+type Turn = (Option<oneshot::Receiver<()>>, Option<oneshot::Sender<()>>);
 
 #[derive(Debug)]
 struct Call {
@@ -115,7 +121,7 @@ impl World {
             None => self.connect(client, broker),
         };
         self.clients[client].open.push((request, conn));
-        self.lens.sent(request, &self.clients[client].name, &body);
+        self.lens.sent((request, conn), &self.clients[client].name, &body);
         if let Some(at) = self.net.arrival_up(conn, now) {
             self.queue.push(at, Event::Up { conn, request, body });
         }
@@ -195,11 +201,16 @@ impl World {
         if lateness > 0 {
             self.record.reach(Milestone::CallerSluggish);
         }
+        let (before, begun) = self.stand_in_line(broker, conn);
         let task = node.spawn(async move {
+            if let Some(before) = before {
+                // One whose task has died lets the next one pass.
+                let _ = before.await;
+            }
             let call = coordinator.call(*body);
-            let answer = match lateness {
-                0 => call.await,
-                _ => Late::new(call, coordinator.host(), lateness).await,
+            let answer = match (lateness, &begun) {
+                (0, None) => call.await,
+                _ => Late::new(call, coordinator.host(), begun, lateness).await,
             };
             coordinator.host().post(Post::Answer(request, answer));
         });
@@ -230,6 +241,19 @@ impl World {
         }
         self.drop_calls(call.conn);
         self.refuse(call.conn);
+    }
+
+    /// A broker begins the requests of one connection in order. If it stands still, their tasks would
+    /// all run at once when it goes on.
+    fn stand_in_line(&mut self, broker: usize, conn: ConnId) -> Turn {
+        let before = self.wires.lines.remove(&conn);
+        let is_still = self.brokers[broker].up.as_ref().is_some_and(|up| !up.paused_by.is_empty());
+        if !is_still {
+            return (before, None);
+        }
+        let (begun, next) = oneshot::channel();
+        self.wires.lines.insert(conn, next);
+        (before, Some(begun))
     }
 
     /// Tells a client that nobody serves its connection.

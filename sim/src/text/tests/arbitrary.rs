@@ -152,10 +152,9 @@ fn clients(number: usize) -> impl Strategy<Value = Clients> {
             transactions,
         }
     });
-    let committer = (topic(), period()).prop_map(|(topic, every)| Clients::Committer {
-        name: String::new(),
-        topic,
-        every,
+    let at_once = or_usual(defaults::AT_ONCE, 1_u32..9);
+    let committer = (topic(), period(), at_once).prop_map(|(topic, every, at_once)| {
+        Clients::Committer { at_once, name: String::new(), topic, every }
     });
     let one_shot = (1_u32..40, period(), any::<bool>(), any::<bool>()).prop_map(
         |(count, every, odd_ids, delete)| {

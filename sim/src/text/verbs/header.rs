@@ -130,14 +130,16 @@ pub(super) const VERBS: &[Verb] = &[
     },
     Verb {
         name: "committer",
-        usage: "committer GROUP topic=TOPIC every=DURATION",
-        about: "One client that commits and reads without joining, `GROUP!`.",
-        example: "committer batch topic=orders every=1s",
+        usage: "committer GROUP topic=TOPIC every=DURATION [at-once=COUNT]",
+        about: "One client that commits and reads without joining, `GROUP!`; `at-once` of its commits \
+                are under way at a time.",
+        example: "committer batch topic=orders every=1s at-once=3",
         read: Read::Declaration(|line, draft| {
             let name = new_name(line.name()?)?;
             let topic = draft.topic(line.needed_text("topic")?)?;
             let Period(every) = line.needed("every")?;
-            draft.add_clients(Clients::Committer { name, topic, every })
+            let Count(at_once) = line.or("at-once", Count(defaults::AT_ONCE))?;
+            draft.add_clients(Clients::Committer { at_once, name, topic, every })
         }),
     },
     Verb {
