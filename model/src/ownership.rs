@@ -14,6 +14,7 @@ use crate::{
     event::{Kind, Micros, Name, ViewId},
     ledger::Ledger,
     promise::{Limits, Promise},
+    routing::View,
     sight::{Span, World},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -208,7 +209,9 @@ pub(crate) fn judge(
     }
     ledger.check(promise);
     let mut confirmed = world.confirmed(broker, local, limits.staleness);
-    let by = confirmed.find(|span| world.explains(span.view, broker, (kind, key), broker));
+    // Another content of the same order confirms nothing.
+    let routes_here = |view: &View| view.routes_to(kind, key, broker);
+    let by = confirmed.find(|span| world.view(span.view).is_some_and(routes_here));
     if by.is_none() {
         drop(confirmed);
         let now = ledger.now();

@@ -142,12 +142,19 @@ fn a_view_that_was_never_shown_cannot_be_applied() {
 fn of_two_contents_with_one_number_a_broker_keeps_the_first() {
     let mut story = Story::under(three(""));
     story.at(1000).view(2, (7, 1), three("a")).shows("a b", Some(2));
-    story.at(9000).applies("a", (7, 1)).serves("a", "g", "heartbeat").locates("a", "g", "a");
-    story.keeps(UniqueOwnership);
+    story.at(3900).applies("a", (7, 1)).serves("a", "g", "heartbeat").locates("a", "g", "a");
     story.serves("b", "g", "heartbeat");
     story.keeps(UniqueOwnership);
     story.serves("c", "g", "heartbeat");
     assert_eq!(story.breaks(), [UniqueOwnership, StableDivisor]);
+}
+
+#[test]
+fn the_second_content_with_one_number_does_not_confirm_the_first() {
+    let mut story = Story::under(three(""));
+    story.at(1000).view(2, (7, 1), three("a")).shows("a b", Some(2));
+    story.at(9000).applies("a", (7, 1)).serves("a", "g", "heartbeat");
+    assert_eq!(story.breaks(), [UniqueOwnership]);
 }
 
 #[test]

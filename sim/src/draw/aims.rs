@@ -13,6 +13,7 @@ pub(super) const KINDS: &[(&str, Kind, u32)] = &[
     ("round trip", round_trip, 3),
     ("unsynced failover", unsynced_failover, 3),
     ("stopped in a look", stopped_in_a_look, 3),
+    ("late renames", late_renames, 3),
     ("slow deletion", slow_deletion, 3),
 ];
 
@@ -35,8 +36,8 @@ fn blind_take_over(draw: &mut Draw<'_>) {
     }
 }
 
-/// The owner of a group and the coordinator of its members' transactions read an old file while the
-/// group moves away: markers go where it was.
+/// The owner of a group, which also coordinates the transactions of its first member, reads an old
+/// file while the group moves away: markers go where it was, and nobody there need have noticed.
 fn deaf_coordinator(draw: &mut Draw<'_>) {
     let transactional = draw.plan.clients.iter().filter_map(|it| match it {
         Clients::Group { name, transactions: Some(_), .. } => Some(name.clone()),
@@ -48,15 +49,16 @@ fn deaf_coordinator(draw: &mut Draw<'_>) {
         | Clients::Rude { .. } => None,
     });
     let Some(group) = transactional.into_iter().next() else { return };
-    let (owner, coordinator) = (draw.owner(&group), draw.owner(&format!("{group}.1")));
-    let duration = millis(draw.stream.between(6_000, 15_000));
-    for broker in [owner.clone(), coordinator] {
-        draw.push(Action::Lag { broker, duration, back: false });
-    }
+    let owner = draw.owner(&format!("{group}.1"));
+    let home = Some(owner.clone());
+    let before = draw.at - draw.stream.between(2_500, 3_500);
+    draw.push_at(before, Action::Entry { group: group.clone(), broker: home, stays: false });
+    let duration = millis(draw.stream.between(8_000, 15_000));
+    draw.push(Action::Lag { broker: owner.clone(), duration, back: false });
     let to = Some(draw.broker());
     draw.push_at(draw.at + 100, Action::Entry { group, broker: to, stays: false });
     // Its members look around.
-    let soon = draw.at + draw.stream.between(1_200, 2_500);
+    let soon = draw.at + draw.stream.between(800, 2_000);
     draw.push_at(soon, Action::Reset { broker: owner });
 }
 
@@ -98,20 +100,39 @@ fn unsynced_failover(draw: &mut Draw<'_>) {
 /// A broker is stopped with the answer to a look in its hands, at the view or at a claim, and what it
 /// looked at changes.
 fn stopped_in_a_look(draw: &mut Draw<'_>) {
-    let moment = *draw.stream.pick(&[Moment::Polled, Moment::Checked]);
-    let group = draw.group();
-    let of = (moment == Moment::Checked).then(|| group.clone());
-    // A moment of the broker that has something to lose.
-    let home = Some(draw.broker());
-    draw.push_at(
-        draw.at - 2_500,
-        Action::Entry { group: group.clone(), broker: home, stays: false },
-    );
-    let when = When { moment, nth: 1, group: of };
-    let duration = millis(draw.stream.between(1_200, 6_000));
-    draw.push_when(&when, Action::Pause { broker: THERE.to_owned(), duration });
-    let to = Some(draw.broker());
-    draw.push_when(&when, Action::Entry { group, broker: to, stays: false });
+    let (group, owner) = (draw.group(), draw.broker());
+    // It must have something to lose.
+    let home = Some(owner.clone());
+    let before = draw.at - 2_500;
+    draw.push_at(before, Action::Entry { group: group.clone(), broker: home, stays: false });
+    let away = Some(draw.broker());
+    if draw.stream.percent(50) {
+        // Hardly anything but the view is read.
+        let (on, nth) = (Operation::Read, 1);
+        let pause = Some(millis(draw.stream.between(3_200, 8_000)));
+        draw.push(Action::StopIn { broker: owner, on, nth, pause });
+        let soon = draw.at + draw.stream.between(100, 1_500);
+        draw.push_at(soon, Action::Entry { group, broker: away, stays: false });
+    } else {
+        let of = Some(group.clone());
+        let when = When { moment: Moment::Checked, nth: 1, group: of };
+        let duration = millis(draw.stream.between(1_200, 6_000));
+        draw.push_when(&when, Action::Pause { broker: THERE.to_owned(), duration });
+        draw.push_when(&when, Action::Entry { group, broker: away, stays: false });
+    }
+}
+
+/// Some renames fail, and happen later all the same; then the groups move.
+fn late_renames(draw: &mut Draw<'_>) {
+    let lasts = draw.stream.between(500, 2_000);
+    let (error, on, percent) = (Failure::Io, Operation::Rename, 50);
+    let duration = millis(lasts);
+    draw.push(Action::Fail { broker: None, error, on, percent, duration });
+    for group in draw.plan.groups().iter() {
+        let away = Some(draw.broker());
+        let then = draw.at + lasts + draw.stream.between(1_500, 2_500);
+        draw.push_at(then, Action::Entry { group: group.clone(), broker: away, stays: false });
+    }
 }
 
 /// What deletes a group is under way for so long that the group goes to another broker meanwhile, and
