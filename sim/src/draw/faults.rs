@@ -135,7 +135,15 @@ impl Draw<'_> {
         millis(self.stream.between(top / 2, top.min(most)))
     }
 
-    pub(super) fn exit(&mut self) -> Exit {
+    /// Half of the time longer than a view that is not confirmed may be used.
+    fn outlasting_a_view(&mut self) -> Duration {
+        match self.stream.percent(50) {
+            true => self.duration(6_000),
+            false => millis(self.stream.between(3_200, 12_000)),
+        }
+    }
+
+    fn exit(&mut self) -> Exit {
         if self.stream.percent(50) { Exit::Graceful } else { Exit::Abrupt }
     }
 
@@ -259,18 +267,13 @@ fn elect(draw: &mut Draw<'_>) {
 }
 
 fn twin(draw: &mut Draw<'_>) {
-    // A view is stale after three seconds, so shorter fights go unnoticed.
-    let duration = match draw.stream.percent(50) {
-        true => draw.duration(6000),
-        false => millis(draw.stream.between(3_000, 12_000)),
-    };
-    let broker = draw.broker();
+    let (broker, duration) = (draw.broker(), draw.outlasting_a_view());
     draw.push(Action::Twin { broker, duration });
 }
 
 fn damage(draw: &mut Draw<'_>) {
     let kinds = [Damage::Torn, Damage::Missing, Damage::Foreign, Damage::Unreadable];
-    let (how, duration) = (*draw.stream.pick(&kinds), draw.duration(10_000));
+    let (how, duration) = (*draw.stream.pick(&kinds), draw.outlasting_a_view());
     draw.push(Action::Damage { how, duration });
 }
 
