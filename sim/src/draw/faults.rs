@@ -143,7 +143,7 @@ impl Draw<'_> {
         }
     }
 
-    fn exit(&mut self) -> Exit {
+    pub(super) fn exit(&mut self) -> Exit {
         if self.stream.percent(50) { Exit::Graceful } else { Exit::Abrupt }
     }
 
