@@ -259,8 +259,8 @@ pub enum What {
     /// The offset file of a group became unreadable for good, by no broker's doing. A broker that
     /// publishes another in its place has made it good.
     FileLost { group: Name },
-    /// From now on nobody reaches this broker, neither clients nor brokers, for good. It runs, and
-    /// whoever says in views who is alive believes that it serves.
+    /// From now on nobody reaches this broker, neither clients nor brokers, for good. Views
+    /// may go on to say that it is alive.
     Unreachable { broker: Name },
 
     /// What the broker holds in memory now.

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// How many kinds of actions [`kind`] tells apart.
-pub(super) const KINDS: usize = 31;
+pub(super) const KINDS: usize = 32;
 
 /// A number for each kind of action.
 pub(super) fn kind(action: &Action) -> usize {
@@ -54,6 +54,7 @@ pub(super) fn kind(action: &Action) -> usize {
         Action::Panic { .. } => 28,
         Action::Jump { .. } => 29,
         Action::StopClock { .. } => 30,
+        Action::CutOff { .. } => 31,
     }
 }
 
@@ -315,6 +316,7 @@ fn network(brokers: u32) -> impl Strategy<Value = Action> {
         (broker(), duration())
             .prop_map(|(broker, duration)| Action::BlackHole { broker, duration }),
         broker().prop_map(|broker| Action::Reset { broker }),
+        broker().prop_map(|broker| Action::CutOff { broker }),
         (broker(), duration(), duration()).prop_map(|(broker, by, duration)| Action::Slow {
             broker,
             by,
