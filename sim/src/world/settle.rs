@@ -377,7 +377,8 @@ impl World {
         let stuck = |who: &str, why: String| Some(Stuck { who: who.to_owned(), why });
         for (name, it) in &members {
             let doing = match it.phase() {
-                Phase::Consuming => continue,
+                Phase::Consuming if it.is_heard() => continue,
+                Phase::Consuming => "is not answered by its coordinator",
                 Phase::Out => "has not joined",
                 Phase::Joining => "waits for the answer to its JoinGroup",
                 Phase::Syncing => "waits for the answer to its SyncGroup",
