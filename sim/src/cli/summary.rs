@@ -99,7 +99,7 @@ impl Summary<'_> {
             out += &labelled("undecided", [line]);
         }
         if suite.excused > 0 {
-            out += &labelled("excused", [self.excused()]);
+            out += &labelled("excused", [format!("groups in {}", self.excused())]);
         }
         out
     }
@@ -112,7 +112,7 @@ impl Summary<'_> {
         let hundredths = 10_000 * excused / (*ran).max(1);
         let (percent, rest) = (hundredths / 100, hundredths % 100);
         let seeds = count(*excused, "seed");
-        format!("groups in {seeds}, {percent}.{rest:02}%: {}", reasons.join(", "))
+        format!("{seeds}, {percent}.{rest:02}%: {}", reasons.join(", "))
     }
 
     fn promises(&self) -> String {
@@ -200,7 +200,7 @@ impl Summary<'_> {
         });
         let excused = vacuum
             .is_excused_too_often
-            .then(|| format!("no more than 1% of seeds may have excused {}", self.excused()));
+            .then(|| format!("1% of seeds may have excused groups, and here {}", self.excused()));
         labelled("vacuous", unchecked.into_iter().chain(missed).chain(excused))
     }
 

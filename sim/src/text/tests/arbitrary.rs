@@ -18,9 +18,9 @@ use crate::{
 };
 
 /// How many kinds of actions [`kind`] tells apart.
-pub(super) const KINDS: usize = 32;
+pub(super) const KINDS: usize = 31;
 
-/// A number for each kind of action.
+/// A number for each kind of action; those of one verb are of one kind.
 pub(super) fn kind(action: &Action) -> usize {
     match action {
         Action::Wait { .. } => 0,
@@ -37,7 +37,7 @@ pub(super) fn kind(action: &Action) -> usize {
         Action::Twin { .. } => 11,
         Action::Damage { .. } => 12,
         Action::Lag { .. } => 13,
-        Action::Cut { .. } => 14,
+        Action::Cut { .. } | Action::CutOff { .. } => 14,
         Action::BlackHole { .. } => 15,
         Action::Reset { .. } => 16,
         Action::Slow { .. } => 17,
@@ -54,7 +54,6 @@ pub(super) fn kind(action: &Action) -> usize {
         Action::Panic { .. } => 28,
         Action::Jump { .. } => 29,
         Action::StopClock { .. } => 30,
-        Action::CutOff { .. } => 31,
     }
 }
 
