@@ -259,6 +259,12 @@ pub enum What {
     /// A broker (never the controller) changed this path of the shared volume. `group`: the id
     /// stored in the new content; `None` if the file was removed or holds no offsets.
     FileChanged { path: Name, group: Option<Name> },
+    /// The offset file of a group became unreadable for good, by no broker's doing. A broker that
+    /// publishes another in its place has made it good.
+    FileLost { group: Name },
+    /// From now on nobody reaches this broker, neither clients nor brokers, for good. Views
+    /// may go on to say that it is alive.
+    Unreachable { broker: Name },
 
     /// What the broker holds in memory now.
     Census { broker: Name, local: Micros, held: Vec<Held> },
@@ -268,7 +274,7 @@ pub enum What {
     /// `round`; `complete`: it did not say that groups may be missing.
     Listed { broker: Name, local: Micros, round: u64, groups: Vec<Name>, complete: bool },
     /// The state of a group when everything had time to come to rest: its subscribed partitions,
-    /// who holds what, and the reason why it is not stable, if there is one.
+    /// what each client that is or was of it holds, and what it waits for, if it is not stable.
     GroupAtEnd {
         group: Name,
         partitions: Vec<Name>,

@@ -6,7 +6,7 @@
 
 use crate::{
     event::{Micros, Name},
-    promise::{Promise, Report, Violation},
+    promise::{Excuse, Promise, Report, Violation},
 };
 use std::collections::BTreeMap;
 
@@ -22,6 +22,7 @@ pub(crate) struct Ledger {
     kept: [u32; Promise::ALL.len()],
     by_subject: BTreeMap<(Promise, Name), u32>,
     violations: Vec<Violation>,
+    excused: Vec<Excuse>,
     suppressed: u64,
     undecided: u64,
 }
@@ -34,6 +35,7 @@ impl Ledger {
             kept: [0; Promise::ALL.len()],
             by_subject: BTreeMap::new(),
             violations: Vec::new(),
+            excused: Vec::new(),
             suppressed: 0,
             undecided: 0,
         }
@@ -87,6 +89,11 @@ impl Ledger {
         });
     }
 
+    /// What would have broken a promise has a reason that lies outside of the cluster.
+    pub(crate) fn excuse(&mut self, excuse: Excuse) {
+        self.excused.push(excuse);
+    }
+
     pub(crate) fn undecided(&mut self) {
         self.undecided += 1;
     }
@@ -100,6 +107,7 @@ impl Ledger {
             Promise::ALL.iter().map(|&promise| (promise, self.checked[promise as usize])).collect();
         Report {
             violations: self.violations,
+            excused: self.excused,
             checked,
             undecided: self.undecided,
             suppressed: self.suppressed,

@@ -92,4 +92,4 @@ mod volume;
 
 pub use event::{Event, Health, Held, Kind, Micros, Name, Outcome, ViewId, What};
 pub use model::Model;
-pub use promise::{Limits, Promise, Report, Violation};
+pub use promise::{Excuse, Limits, Promise, Reason, Report, Violation};

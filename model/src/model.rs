@@ -8,7 +8,7 @@
 //! nothing.
 
 use crate::{
-    ending,
+    ending::{Ending, GroupAtEnd},
     event::{Event, Micros, Name, What},
     generations::{Generations, Join, Sync},
     ledger::Ledger,
@@ -36,6 +36,7 @@ pub struct Model {
     transactions: Transactions,
     replies: Replies,
     volume: Volume,
+    ending: Ending,
     settled: bool,
 }
 
@@ -54,6 +55,7 @@ impl Model {
             transactions: Transactions::default(),
             replies: Replies::default(),
             volume: Volume::default(),
+            ending: Ending::default(),
             settled: false,
         }
     }
@@ -72,7 +74,8 @@ impl Model {
             | What::ViewDefined { .. }
             | What::FileShows { .. }
             | What::LeaseShows { .. }
-            | What::ViewApplied { .. } => self.broker(what),
+            | What::ViewApplied { .. }
+            | What::Unreachable { .. } => self.broker(what),
             What::Served { .. }
             | What::Located { .. }
             | What::Listed { .. }
@@ -89,6 +92,7 @@ impl Model {
             | What::Fetched { .. }
             | What::FetchFailed { .. }
             | What::FileChanged { .. }
+            | What::FileLost { .. }
             | What::GroupAtEnd { .. } => self.client(what),
             What::FetchIsStable { .. }
             | What::ProducerReady { .. }
@@ -158,6 +162,7 @@ impl Model {
             What::ViewApplied { broker, epoch, version, local } => {
                 Ownership::applied(world, broker, *local, (*epoch, *version), ledger);
             }
+            What::Unreachable { broker } => self.ending.unreachable(broker),
             _ => {}
         }
     }
@@ -194,7 +199,7 @@ impl Model {
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "its share is named in `observe`")]
     fn client(&mut self, what: &What) {
-        let Model { offsets, ledger, .. } = self;
+        let Model { offsets, ledger, world, ending, .. } = self;
         self.transactions.observe(what, ledger);
         let now = ledger.now();
         match what {
@@ -215,9 +220,14 @@ impl Model {
             }
             What::Fetched { op, value } => offsets.fetched(*op, *value, now),
             What::FetchFailed { op } => offsets.fetch_failed(*op),
-            What::FileChanged { path, group } => self.volume.changed(path, group.as_ref(), ledger),
+            What::FileChanged { path, group } => {
+                self.volume.changed(path, group.as_ref(), ledger);
+                ending.file_changed(group.as_ref());
+            }
+            What::FileLost { group } => ending.file_lost(group),
             What::GroupAtEnd { group, partitions, held, pending } => {
-                ending::group_at_end(group, partitions, held, pending.as_ref(), ledger);
+                let at_end = GroupAtEnd { group, partitions, held, pending: pending.as_ref() };
+                ending.group_at_end(at_end, world, ledger);
             }
             _ => {}
         }
@@ -228,7 +238,10 @@ impl Model {
         let Model { offsets, ledger, .. } = self;
         self.transactions.observe(what, ledger);
         match what {
-            What::TxnBegun { txn, client, .. } => offsets.txn_begun(*txn, client),
+            What::TxnBegun { txn, id, client, .. } => {
+                offsets.txn_begun(*txn, client);
+                self.ending.begins(client, id);
+            }
             What::TxnCommitInvoked { op, txn, group, partition, write, offset } => {
                 let value = (*write, *offset);
                 offsets.txn_commit_invoked(*op, *txn, (group, partition), value, ledger.now());

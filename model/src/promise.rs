@@ -159,6 +159,44 @@ impl fmt::Display for Violation {
     }
 }
 
+/// Why it is nobody's fault that a group is not at rest at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reason {
+    /// Its offset file became unreadable, by no broker's doing.
+    FileLost,
+    /// Nobody reaches the broker that coordinates it.
+    CoordinatorUnreachable,
+    /// Nobody reaches the broker that coordinates the transactions of one of its members.
+    TransactionsUnreachable,
+}
+
+impl Reason {
+    /// All of them. Of several that hold, the first is given.
+    pub const ALL: [Reason; 3] =
+        [Reason::FileLost, Reason::CoordinatorUnreachable, Reason::TransactionsUnreachable];
+
+    /// The name by which reports call it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Reason::FileLost => "file-lost",
+            Reason::CoordinatorUnreachable => "coordinator-unreachable",
+            Reason::TransactionsUnreachable => "transactions-unreachable",
+        }
+    }
+}
+
+/// A group that is not at rest at the end, for a reason that the history shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Excuse {
+    /// Which group.
+    pub group: Name,
+    /// The reason.
+    pub reason: Reason,
+    /// Sentences: what is not at rest, and last, what shows the reason.
+    pub evidence: Vec<String>,
+}
+
 /// What a whole history came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
@@ -166,6 +204,8 @@ pub struct Report {
     pub violations: Vec<Violation>,
     /// How often each promise was really checked. All promises are present.
     pub checked: BTreeMap<Promise, u64>,
+    /// The groups that were not at rest at the end, and need not have been.
+    pub excused: Vec<Excuse>,
     /// Partitions whose offsets could not be decided within [`Limits::search`].
     pub undecided: u64,
     /// Further violations that were counted and not kept: more of the same promise and subject, or

@@ -20,6 +20,7 @@ const REMEMBERED: usize = 4096;
 #[derive(Debug, Default)]
 pub(crate) struct World {
     views: BTreeMap<ViewId, View>,
+    latest: Option<ViewId>,
     same_order: BTreeMap<(i64, i64), Vec<ViewId>>,
     brokers: BTreeMap<Name, Sight>,
     nothing: Sight,
@@ -65,6 +66,7 @@ impl World {
         brokers: &[(Name, Health)],
         explicit: &[(Name, Name)],
     ) {
+        self.latest = Some(id);
         let new = self.views.insert(id, View::new(order, brokers, explicit)).is_none();
         if new {
             self.same_order.entry(order).or_default().push(id);
@@ -85,6 +87,11 @@ impl World {
     /// The view behind an id; a view that was never defined counts as unreadable.
     pub(crate) fn view(&self, id: ViewId) -> Option<&View> {
         self.views.get(&id)
+    }
+
+    /// The view that was defined last.
+    pub(crate) fn latest(&self) -> Option<&View> {
+        self.view(self.latest?)
     }
 
     /// Whether the file showed the broker a view of that order in this incarnation.

@@ -3,7 +3,8 @@
 //! Which kinds of fault exist at all is drawn first (a swarm): some runs have none, some one kind
 //! only, few have all, so that every pair of kinds meets without the others. Every draw comes from a
 //! stream of its own purpose; `faults.rs` and `machines.rs` draw the single faults, `windows.rs` those
-//! that wait for a moment, `aims.rs` some that do harm only together, `rude.rs` who is static or rude.
+//! that wait for a moment, `aims.rs` some that do harm only together, `rude.rs` who is static or rude,
+//! `lasting.rs` what does not heal.
 
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::{
 
 mod aims;
 mod faults;
+mod lasting;
 mod machines;
 mod rude;
 mod windows;
@@ -57,6 +59,7 @@ pub fn draw(seed: Seed, profile: &str) -> Option<Plan> {
         let is_storm = profile == "storm";
         let mut steps = faults::draw(&plan, lasts, is_storm);
         machines::draw(&plan, lasts, is_storm, &mut steps);
+        lasting::draw(&plan, lasts, &mut steps);
         plan.steps = steps;
     }
     plan.steps.push(Step {

@@ -15,12 +15,11 @@ use std::{
 use kaas_coordinator::{
     api::{ErrorCode, Request},
     assignment::{Assignment, Health, View},
-    broker::Status,
     file_name,
     ids::{GroupId, TopicPartition},
     note::Note,
 };
-use model::{Event, Kind, Limits, Micros, Model, Name, Outcome, Report, What};
+use model::{Event, Limits, Micros, Model, Name, Outcome, Report, What};
 
 use crate::{
     config,
@@ -30,11 +29,12 @@ use crate::{
     volume::{Op, SharedVolume},
 };
 
-use self::{asked::Asked, reigns::Reigns};
+use self::{asked::Asked, ending::Broken, reigns::Reigns};
 
 mod answers;
 mod asked;
 mod clients;
+mod ending;
 mod reigns;
 mod txns;
 
@@ -73,7 +73,7 @@ pub struct Lens {
     prompt_bound: u64,
     /// Brokers that have not applied a view in this life.
     booting: BTreeSet<Name>,
-    rotten: BTreeSet<String>,
+    broken: Broken,
     /// What each static member of each group was told last.
     statics: BTreeMap<(Name, Name), Static>,
     /// How many transactions there were, and which one each client is in.
@@ -120,7 +120,7 @@ impl Lens {
             calm_until: plan.first_trouble().map_or(u64::MAX, micros).saturating_sub(prompt_bound),
             prompt_bound,
             booting: BTreeSet::new(),
-            rotten: BTreeSet::new(),
+            broken: Broken::default(),
             statics: BTreeMap::new(),
             txns: 0,
             open_txns: BTreeMap::new(),
@@ -324,6 +324,7 @@ impl Lens {
             }
             _ => None,
         };
+        self.mended(group.as_ref());
         self.see(What::FileChanged { path: Arc::clone(op.path()), group });
     }
 
@@ -355,57 +356,6 @@ impl Lens {
     /// From now on a broker that asks for the lease is told this epoch.
     pub fn lease_shows(&mut self, broker: &Name, epoch: i64, local: u64) {
         self.see(What::LeaseShows { broker: broker.clone(), epoch, local: Micros(local) });
-    }
-
-    /// A group's file has rotted: nothing is promised of it but that it is refused.
-    pub fn rotten(&mut self, group: &str) {
-        self.rotten.insert(group.to_owned());
-    }
-
-    /// Whether a group's file has rotted.
-    pub fn is_rotten(&self, group: &str) -> bool {
-        self.rotten.contains(group)
-    }
-
-    // The end.
-
-    /// Views do not change any more, and everybody has had time to see the last one.
-    pub fn settled(&mut self) {
-        self.see(What::Settled);
-    }
-
-    /// What a broker holds in memory.
-    pub fn census(&mut self, broker: &Name, local: u64, status: &Status) {
-        let held = status.held.iter().map(|it| model::Held {
-            key: it.group.shared(),
-            kind: Kind::Group,
-            in_use: it.in_use,
-            idle: Micros(micros(it.idle)),
-        });
-        let transactions = status.transactions.iter().map(|it| model::Held {
-            key: it.id.shared(),
-            kind: Kind::Transaction,
-            in_use: it.in_use,
-            idle: Micros(micros(it.idle)),
-        });
-        let held = held.chain(transactions).collect();
-        self.see(What::Census { broker: broker.clone(), local: Micros(local), held });
-    }
-
-    /// How a group ended: its partitions, who holds what, and why it is not at rest.
-    pub fn group_at_end(
-        &mut self,
-        group: &str,
-        partitions: &[String],
-        held: Vec<(Name, Vec<Name>)>,
-        pending: Option<&str>,
-    ) {
-        self.see(What::GroupAtEnd {
-            group: group.into(),
-            partitions: partitions.iter().map(|it| it.as_str().into()).collect(),
-            held,
-            pending: pending.map(Name::from),
-        });
     }
 
     /// Whether a promise has broken so far.

@@ -50,6 +50,8 @@ pub struct Cut {
     pub way: Way,
     /// Which step does it.
     pub step: usize,
+    /// Whether it stays when everything else has healed.
+    pub is_for_good: bool,
 }
 
 /// All connections and links.
@@ -129,6 +131,11 @@ impl Net {
     /// Nothing of the connection is left on either side.
     pub fn forget(&mut self, id: ConnId) {
         self.conns.remove(&id);
+    }
+
+    /// Whether nobody reaches a broker any more, for good.
+    pub fn is_cut_off(&self, broker: usize) -> bool {
+        self.cuts.iter().any(|cut| cut.is_for_good && cut.broker == broker)
     }
 
     /// The connections to a broker.

@@ -35,6 +35,17 @@ pub struct Finding {
     pub evidence: Vec<String>,
 }
 
+/// A group that was not at rest at the end, for a reason that the model could show.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Excused {
+    /// The group.
+    pub group: String,
+    /// The reason's name.
+    pub reason: String,
+    /// What was not at rest, and what shows the reason, a sentence each.
+    pub evidence: Vec<String>,
+}
+
 /// How often a kind of fault was planned, and how often it had an effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultCount {
@@ -63,6 +74,8 @@ pub struct Outcome {
     pub faults: BTreeMap<String, FaultCount>,
     /// The broken promises.
     pub findings: Vec<Finding>,
+    /// The groups that were not at rest at the end, and need not have been.
+    pub excused: Vec<Excused>,
     /// What did not come to rest, or what crashed.
     pub reason: Option<String>,
     /// Registers whose history was too tangled to decide.

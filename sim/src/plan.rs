@@ -298,6 +298,11 @@ pub enum Action {
         /// How long.
         duration: Duration,
     },
+    /// Nobody reaches a broker any more, for good: neither clients nor brokers. The controller does.
+    CutOff {
+        /// Which broker.
+        broker: BrokerName,
+    },
     /// New connections to a broker hang.
     BlackHole {
         /// Which.
@@ -385,7 +390,7 @@ pub enum Action {
         /// How long.
         duration: Duration,
     },
-    /// An offset file becomes unreadable by bit rot, until the end of the run.
+    /// An offset file becomes unreadable by bit rot, for good.
     Rot {
         /// Whose.
         group: String,

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use madsim::{runtime::Runtime, time::sleep};
 
 use crate::{
-    outcome::{FaultCount, Finding, Outcome, Verdict},
+    outcome::{Excused, FaultCount, Finding, Outcome, Verdict},
     plan::Plan,
     record::Record,
     text,
@@ -50,11 +50,20 @@ pub fn run(plan: &Plan, told: bool) -> (Outcome, Option<String>) {
         milestones: record.marks().map(|(it, n)| (it.name().to_owned(), n)).collect(),
         faults: faults(&plan, &record),
         findings,
+        excused: report.excused.iter().map(excused).collect(),
         reason: stuck.map(|it| format!("{} {}", it.who, it.why)),
         undecided: report.undecided,
     };
     let text = record.trace().map(|it| it.render(&outcome));
     (outcome, text)
+}
+
+fn excused(it: &model::Excuse) -> Excused {
+    Excused {
+        group: it.group.to_string(),
+        reason: it.reason.name().to_owned(),
+        evidence: it.evidence.clone(),
+    }
 }
 
 async fn live(plan: Arc<Plan>, record: Record) -> World {

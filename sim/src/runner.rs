@@ -152,6 +152,7 @@ pub(crate) fn crashed(reason: String) -> Outcome {
         milestones: BTreeMap::new(),
         faults: BTreeMap::new(),
         findings: Vec::new(),
+        excused: Vec::new(),
         reason: Some(reason),
         undecided: 0,
     }

@@ -23,6 +23,7 @@ struct Report<'a> {
     undecided: u64,
     digest: String,
     promises: BTreeMap<&'a str, PromiseCount>,
+    excused: Excused<'a>,
     milestones: &'a BTreeMap<String, u64>,
     faults: &'a BTreeMap<String, FaultCount>,
     vacuous: Vacuous,
@@ -38,9 +39,17 @@ struct PromiseCount {
 }
 
 #[derive(Serialize)]
+struct Excused<'a> {
+    seeds: u64,
+    share: f64,
+    reasons: &'a BTreeMap<String, u64>,
+}
+
+#[derive(Serialize)]
 struct Vacuous {
     unchecked: Vec<&'static str>,
     unreached: Vec<&'static str>,
+    is_excused_too_often: bool,
     is_failure: bool,
 }
 
@@ -93,11 +102,17 @@ pub(super) fn report(summary: &Summary<'_>) -> String {
         undecided: suite.undecided,
         digest: suite.digest(),
         promises: suite.checked.iter().map(|it| (it.0.as_str(), promise(it))).collect(),
+        excused: Excused {
+            seeds: suite.excused,
+            share: suite.excused as f64 / suite.ran.max(1) as f64,
+            reasons: &suite.excused_for,
+        },
         milestones: &suite.milestones,
         faults: &suite.faults,
         vacuous: Vacuous {
             unchecked: vacuum.unchecked.iter().map(|it| it.name()).collect(),
             unreached: vacuum.unreached.iter().map(|it| it.name()).collect(),
+            is_excused_too_often: vacuum.is_excused_too_often,
             is_failure: vacuum.is_failure(),
         },
         clusters: suite

@@ -98,7 +98,21 @@ impl Summary<'_> {
             let line = format!("{partitions} with a history too tangled to judge");
             out += &labelled("undecided", [line]);
         }
+        if suite.excused > 0 {
+            out += &labelled("excused", [format!("groups in {}", self.excused())]);
+        }
         out
+    }
+
+    /// In how many runs groups were not at rest for good reason, and for which.
+    fn excused(&self) -> String {
+        let Suite { excused, excused_for, ran, .. } = self.suite;
+        let reasons = excused_for.iter().filter(|it| *it.1 > 0);
+        let reasons: Vec<_> = reasons.map(|(name, runs)| format!("{name} {runs}")).collect();
+        let hundredths = 10_000 * excused / (*ran).max(1);
+        let (percent, rest) = (hundredths / 100, hundredths % 100);
+        let seeds = count(*excused, "seed");
+        format!("{seeds}, {percent}.{rest:02}%: {}", reasons.join(", "))
     }
 
     fn promises(&self) -> String {
@@ -184,7 +198,10 @@ impl Summary<'_> {
         let missed = (!missed.is_empty()).then(|| {
             format!("{} must reach every milestone: {missed}", count(self.suite.ran, "seed"))
         });
-        labelled("vacuous", unchecked.into_iter().chain(missed))
+        let excused = vacuum
+            .is_excused_too_often
+            .then(|| format!("1% of seeds may have excused groups, and here {}", self.excused()));
+        labelled("vacuous", unchecked.into_iter().chain(missed).chain(excused))
     }
 
     fn failed(&self, clusters: &[Cluster]) -> String {

@@ -56,6 +56,7 @@ fn kept() -> Outcome {
             .collect(),
         faults: [("kill".to_owned(), FaultCount { planned: 3, effective: 2 })].into(),
         findings: Vec::new(),
+        excused: Vec::new(),
         reason: None,
         undecided: 0,
     }

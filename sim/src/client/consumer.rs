@@ -53,6 +53,8 @@ pub struct Consumer {
     is_duplicate: bool,
     /// Whether it was told that another has its instance id.
     is_fenced: bool,
+    /// Whether its coordinator has answered it last, rather than not.
+    is_heard: bool,
     member_id: MemberId,
     generation: i32,
     /// The member id of the last heartbeat.
@@ -154,6 +156,7 @@ impl Consumer {
             excused: Vec::new(),
             is_duplicate: false,
             is_fenced: false,
+            is_heard: false,
             member_id: "".into(),
             generation: -1,
             beats_as: "".into(),
@@ -175,6 +178,11 @@ impl Consumer {
     /// Its group.
     pub fn group(&self) -> &GroupId {
         &self.group
+    }
+
+    /// Whether its coordinator has answered what it asked last.
+    pub fn is_heard(&self) -> bool {
+        self.is_heard
     }
 
     /// Its generation.
@@ -376,6 +384,7 @@ impl Consumer {
     }
 
     fn take(&mut self, cx: &mut Cx<'_>, call: Call, response: Response) {
+        self.is_heard = true;
         match (call, response) {
             (Call::Join, Response::JoinGroup(it)) if self.phase == Phase::Joining => {
                 self.joined(cx, &it);
@@ -420,6 +429,7 @@ impl Consumer {
     }
 
     fn unanswered(&mut self, cx: &mut Cx<'_>, call: Call) {
+        self.is_heard = false;
         let what = match call {
             Call::Join if self.phase == Phase::Joining => {
                 self.rejoin(cx, BACKOFF);

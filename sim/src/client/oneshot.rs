@@ -105,6 +105,13 @@ impl OneShot {
         }
     }
 
+    /// The group that it waits for can't be served any more: it goes on to the next, and returns it.
+    pub fn set_aside(&mut self, now: u64) -> GroupId {
+        let group = self.group.clone();
+        self.begin(now);
+        group
+    }
+
     /// The group that has not been served yet and must be.
     pub fn waits_for(&self) -> Option<&GroupId> {
         self.next.map(|_| &self.group)
@@ -125,6 +132,10 @@ impl OneShot {
         self.round = self.round.max(round + 1);
         self.group = self.id_of(round as usize);
         self.is_reborn = false;
+        if self.is_finishing {
+            // Somebody may be out of reach for good, and no group is to find that out anew.
+            self.number = self.rpc.answered_last().unwrap_or(self.number);
+        }
         self.rpc = Rpc::new(self.group.as_str(), self.number);
         self.rpc.start_at(at);
         self.next = Some(Call::Commit);

@@ -14,6 +14,8 @@ pub struct Rpc<W> {
     key: Arc<str>,
     /// Which broker is asked for the coordinator next.
     bootstrap: usize,
+    /// Which broker has answered who the coordinator is, at last.
+    answered_last: Option<usize>,
     coordinator: Option<usize>,
     finding: Option<Due<()>>,
     /// When the coordinator is looked for; `u64::MAX` if it is known or being looked for.
@@ -58,6 +60,7 @@ impl<W: Copy + PartialEq> Rpc<W> {
             kind,
             key: key.into(),
             bootstrap,
+            answered_last: None,
             coordinator: None,
             finding: None,
             find_at: 0,
@@ -79,6 +82,11 @@ impl<W: Copy + PartialEq> Rpc<W> {
     /// The coordinator, if it is known.
     pub fn coordinator(&self) -> Option<usize> {
         self.coordinator
+    }
+
+    /// Who has answered who the coordinator is, at last.
+    pub fn answered_last(&self) -> Option<usize> {
+        self.answered_last
     }
 
     /// Whether a request of that kind is under way.
@@ -165,7 +173,8 @@ impl<W: Copy + PartialEq> Rpc<W> {
 
     /// An answer has arrived.
     pub fn answered(&mut self, cx: &Cx<'_>, request: u64, response: Response) -> Answered<W> {
-        if self.finding.take_if(|it| it.request == request).is_some() {
+        if let Some(it) = self.finding.take_if(|it| it.request == request) {
+            self.answered_last = Some(it.broker);
             self.found(cx, &response);
             return Answered::Find;
         }

@@ -19,6 +19,7 @@ impl Lens {
         self.txns += 1;
         let txn = self.txns;
         self.open_txns.insert(client.clone(), txn);
+        self.has_begun(client);
         let (producer, epoch) = (producer.id, producer.epoch);
         // A client is its own transactional id.
         let (id, client) = (client.clone(), client.clone());
@@ -118,14 +119,14 @@ impl Lens {
 
     /// Whether the examiner has no answer yet about a group of which anything was processed.
     pub fn misses_an_answer(&self) -> bool {
-        let mut groups = self.processed.keys().filter(|group| !self.is_rotten(group));
+        let mut groups = self.processed.keys().filter(|group| !self.is_excused(group));
         groups.any(|group| !self.answered_to_examiner.contains(group))
     }
 
     /// What was processed of each input, now that everything has come to rest.
     pub fn processed_at_end(&mut self) {
         for (group, partitions) in std::mem::take(&mut self.processed) {
-            if self.is_rotten(&group) {
+            if self.is_excused(&group) {
                 continue;
             }
             for it in partitions {

@@ -134,6 +134,7 @@ impl Action {
             | Self::Twin { broker, .. }
             | Self::Lag { broker, .. }
             | Self::Cut { broker, .. }
+            | Self::CutOff { broker }
             | Self::BlackHole { broker, .. }
             | Self::Reset { broker }
             | Self::Slow { broker, .. }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::Promise;
+use model::{Promise, Reason};
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::cluster::{self, Cluster};
@@ -17,6 +17,10 @@ use crate::{
 
 /// From how many seeds on a suite must have reached every milestone that is not rare.
 const REACHES_ALL: u64 = 2_000;
+
+/// Of how many runs one may have excused groups, in a suite of so many: more, and it is the faults
+/// that are tested.
+const EXCUSED_ONE_IN: u64 = 100;
 
 /// What many runs come to.
 #[derive(Clone, Debug)]
@@ -31,6 +35,10 @@ pub struct Suite {
     pub checked: BTreeMap<String, u64>,
     /// In how many runs each promise broke; only those that did.
     pub broken: BTreeMap<String, u64>,
+    /// In how many runs groups were excused.
+    pub excused: u64,
+    /// The same by reason; all are there.
+    pub excused_for: BTreeMap<String, u64>,
     /// How often each milestone was reached.
     pub milestones: BTreeMap<String, u64>,
     /// The faults, by verb.
@@ -60,6 +68,8 @@ pub struct Vacuum {
     pub unreached: Vec<Milestone>,
     /// Whether so many runs should have reached them.
     is_due: bool,
+    /// Whether more runs than may be had excused groups, of so many.
+    pub is_excused_too_often: bool,
 }
 
 impl Default for Suite {
@@ -71,6 +81,8 @@ impl Default for Suite {
             events: 0,
             checked: Promise::ALL.iter().map(|it| zero(it.name())).collect(),
             broken: BTreeMap::new(),
+            excused: 0,
+            excused_for: Reason::ALL.iter().map(|it| zero(it.name())).collect(),
             milestones: Milestone::ALL.iter().map(|it| zero(it.name())).collect(),
             faults: BTreeMap::new(),
             undecided: 0,
@@ -97,6 +109,11 @@ impl Suite {
         let broken: BTreeSet<_> = outcome.findings.iter().map(|it| &it.promise).collect();
         for promise in broken {
             *self.broken.entry(promise.clone()).or_default() += 1;
+        }
+        let reasons: BTreeSet<_> = outcome.excused.iter().map(|it| &it.reason).collect();
+        self.excused += u64::from(!reasons.is_empty());
+        for reason in reasons {
+            *self.excused_for.entry(reason.clone()).or_default() += 1;
         }
         self.fold(&outcome.digest);
         match outcome.verdict {
@@ -127,6 +144,8 @@ impl Suite {
             unchecked: promises.filter(|it| is_zero(&self.checked, it.name())).collect(),
             unreached: milestones.filter(|it| is_zero(&self.milestones, it.name())).collect(),
             is_due: self.ran >= REACHES_ALL,
+            is_excused_too_often: self.ran >= REACHES_ALL
+                && self.excused * EXCUSED_ONE_IN > self.ran,
         }
     }
 
@@ -152,7 +171,7 @@ impl Vacuum {
 
     /// Whether the suite has tested too little to say anything.
     pub fn is_failure(&self) -> bool {
-        !self.unchecked.is_empty() || self.missed().next().is_some()
+        !self.unchecked.is_empty() || self.missed().next().is_some() || self.is_excused_too_often
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use super::{
     defaults,
-    value::{Count, Nth, Percent, Period, Ppm, Value},
+    value::{Count, Lasts, Nth, Percent, Period, Ppm, Value},
 };
 use crate::plan::{Action, Clients, Plan, Step, Topic};
 
@@ -201,7 +201,7 @@ fn subject(action: &Action) -> Words {
         Action::Twin { broker, .. } => line("twin").name(broker),
         Action::Damage { .. } => line("damage"),
         Action::Lag { broker, .. } => line("lag").name(broker),
-        Action::Cut { broker, .. } => line("cut").name(broker),
+        Action::Cut { broker, .. } | Action::CutOff { broker } => line("cut").name(broker),
         Action::BlackHole { broker, .. } => line("black-hole").name(broker),
         Action::Reset { broker } => line("reset").name(broker),
         Action::Slow { broker, .. } => line("slow").name(broker),
@@ -266,6 +266,7 @@ fn options(action: &Action, line: Words) -> Words {
             .optional_text("client", client.as_deref())
             .unless("way", *way, defaults::WAY)
             .option("for", *duration),
+        Action::CutOff { .. } => line.option("for", Lasts::Good),
         Action::Slow { by, duration, .. } => line.option("by", *by).option("for", *duration),
         Action::Fail { broker, error, on, percent, duration } => line
             .optional_text("broker", broker.as_deref())

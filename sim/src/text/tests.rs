@@ -137,6 +137,11 @@ fn an_error_in_what_is_there_says_where_and_what_would_be_right() {
         "`peers=dead` is not a choice here; write `reset` or `silent`",
     );
     reject(
+        "cut kaas-1 for=ever",
+        "`for=ever` is not a duration or `good`; write a whole number and a unit, as in `500ms`, \
+         `3s` or `2m`, or `good`",
+    );
+    reject(
         "fail error=io percent=30 for=1s",
         "`percent=30` is not a share; write a share from `1%` to `100%`",
     );
@@ -157,6 +162,10 @@ fn an_error_in_a_name_says_where_and_what_would_be_right() {
     reject(
         "duplicate billing.1 for=5s",
         "`billing.1` has no instance id; give `group billing` the option `static=yes`",
+    );
+    reject(
+        "cut kaas-1 way=answers for=good",
+        "for good only a whole broker is cut off, both ways; leave out `client` and `way`",
     );
     reject("rot stock", "there is no group `stock`; there is `billing`, `audit`, `batch`");
     reject("leave billing.3", "there is no member `billing.3`; did you mean `billing.1`?");

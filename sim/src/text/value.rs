@@ -65,6 +65,37 @@ fn decimal(text: &str) -> Option<Duration> {
     micros.is_multiple_of(scale).then(|| Duration::from_micros(micros / scale))
 }
 
+/// How long something lasts that may last for good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lasts {
+    /// So long.
+    For(Duration),
+    /// The end of the faults does not end it.
+    Good,
+}
+
+impl Value for Lasts {
+    const KIND: &'static str = "a duration or `good`";
+
+    fn read(text: &str) -> Option<Self> {
+        match text {
+            "good" => Some(Self::Good),
+            text => Duration::read(text).map(Self::For),
+        }
+    }
+
+    fn write(&self) -> String {
+        match self {
+            Self::For(duration) => duration.write(),
+            Self::Good => "good".to_owned(),
+        }
+    }
+
+    fn cure(text: &str) -> String {
+        format!("{}, or `good`", Duration::cure(text))
+    }
+}
+
 /// A duration above zero: what is repeated without a pause leaves no time for anything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Period(pub(super) Duration);
@@ -318,7 +349,7 @@ impl Choice for Operation {
 mod tests {
     use std::time::Duration;
 
-    use super::{Count, Percent, Period, Ppm, Value};
+    use super::{Count, Lasts, Percent, Period, Ppm, Value};
     use crate::plan::{Exit, Operation, Span};
 
     fn check<T: Value + PartialEq + std::fmt::Debug>(text: &str, value: T) {
@@ -338,6 +369,8 @@ mod tests {
         check("18446744073709551615us", Duration::from_micros(u64::MAX));
         check("1ms..10ms", Span { min: Duration::from_millis(1), max: Duration::from_millis(10) });
         check("2ms", Span::fixed(Duration::from_millis(2)));
+        check("5s", Lasts::For(Duration::from_secs(5)));
+        check("good", Lasts::Good);
         check("30%", Percent(30));
         check("200ppm", Ppm(200));
         check("7", 7_u64);
@@ -360,6 +393,7 @@ mod tests {
         reject::<Duration>("12.5s", "write `12500ms`");
         reject::<Duration>("1.50m", "write `90s`");
         reject::<Duration>("0.0000001s", unit);
+        reject::<Lasts>("1.5s", "write `1500ms`, or `good`");
         reject::<Period>("0s", "write `1ms` or more");
         reject::<Period>("0", unit);
         reject::<Span>("10ms..1ms", "write the shorter first: `1ms..10ms`");

@@ -141,7 +141,8 @@ fn merge(all: Vec<Told>) -> Vec<Told> {
     merged
 }
 
-/// What the run came to: how often each promise was checked, and what was reached.
+/// What the run came to: how often each promise was checked, and what was reached,
+/// and which groups are at no rest for a reason.
 fn push_tail(text: &mut String, outcome: &Outcome) {
     let is_broken = |name: &str| outcome.findings.iter().any(|it| it.promise == name);
     let checked = outcome.checked.iter().filter(|it| *it.1 > 0);
@@ -150,6 +151,12 @@ fn push_tail(text: &mut String, outcome: &Outcome) {
     push_figures(text, "broke", broke);
     push_figures(text, "kept", kept);
     push_figures(text, "reached", reached);
+    for it in &outcome.excused {
+        push_line(text, &format!("{:LABEL$}{} for {}", "excused", it.group, it.reason));
+        for sentence in &it.evidence {
+            push_line(text, &format!("{:LABEL$}{sentence}", ""));
+        }
+    }
 }
 
 /// Names and figures under a label, as many in a line as fit.

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     milestone::Milestone,
     net::Cut,
-    plan::{Action, Exit, Goodbye},
+    plan::{Action, Exit, Goodbye, Way},
     seed::micros,
 };
 
@@ -69,6 +69,7 @@ impl World {
             | Action::Damage { .. }
             | Action::Lag { .. } => return self.begin_control(step, action),
             Action::Cut { .. }
+            | Action::CutOff { .. }
             | Action::BlackHole { .. }
             | Action::Reset { .. }
             | Action::Slow { .. } => return self.begin_network(step, action),
@@ -138,9 +139,15 @@ impl World {
         }
     }
 
+    /// The brokers of the set that can be reached, or will be when everything has healed.
+    pub(super) fn core(&self) -> impl Iterator<Item = usize> {
+        let members = self.brokers.iter().enumerate().filter(|(_, slot)| slot.is_member);
+        members.map(|(broker, _)| broker).filter(|broker| !self.net.is_cut_off(*broker))
+    }
+
     /// Somebody must be left: a cluster without any broker has nothing to promise.
     fn may_die(&self, broker: usize) -> bool {
-        self.running().any(|(other, slot, _)| other != broker && slot.is_member)
+        self.core().any(|other| other != broker && self.brokers[other].up.is_some())
     }
 
     fn begin_control(&mut self, step: usize, action: &Action) -> Option<u64> {
@@ -205,8 +212,12 @@ impl World {
             Action::Cut { broker, client, way, duration } => {
                 let client = client.as_deref().and_then(|it| self.client_named(it));
                 let broker = Self::ordinal(broker);
-                self.net.cuts.push(Cut { broker, client, way: *way, step });
+                self.net.cuts.push(Cut { broker, client, way: *way, step, is_for_good: false });
                 Some(micros(*duration))
+            }
+            Action::CutOff { broker } => {
+                self.cut_off(Self::ordinal(broker), step);
+                None
             }
             Action::BlackHole { broker, duration } => {
                 self.net.black_holes.push((Self::ordinal(broker), step));
@@ -282,6 +293,7 @@ impl World {
             | Action::Jump { .. }
             | Action::Scale { .. }
             | Action::Entry { .. }
+            | Action::CutOff { .. }
             | Action::Reset { .. }
             | Action::Failover
             | Action::Leave { .. }
@@ -329,36 +341,56 @@ impl World {
         }
     }
 
+    /// From here on nobody reaches a broker, if that leaves somebody whom they do.
+    fn cut_off(&mut self, broker: usize, step: usize) {
+        if !self.exists(broker) || !self.may_die(broker) {
+            return;
+        }
+        let (client, way) = (None, Way::Both);
+        self.net.cuts.push(Cut { broker, client, way, step, is_for_good: true });
+        let name = self.brokers[broker].name.clone();
+        self.record.tell(&name, || "cut off for good".to_owned());
+    }
+
     fn rot(&mut self, group: &str, step: usize) {
-        let path = format!("__consumer_offsets/{group}.json");
+        let path = path_of(group);
         if self.volume.read(usize::MAX, &path).is_ok() {
             self.volume.put(&path, ROTTEN);
             self.lens.rotten(group);
             self.record.effect(step);
+            self.record.reach(Milestone::FileRotted);
             self.record.tell("volume", || format!("the file of {group} rots"));
         }
     }
 
-    /// Whether the file of a group is still as it rotted.
+    /// Whether the file of a group is still as it rotted, if it did.
     pub(super) fn tell_of_rot(&mut self, group: &str) {
-        let path = format!("__consumer_offsets/{group}.json");
-        let content = self.volume.read(usize::MAX, &path);
-        let what = match content.is_ok_and(|it| *it == *ROTTEN) {
+        if !self.lens.is_lost(group) {
+            return;
+        }
+        let what = match self.is_rotten(group) {
             true => "as it rotted",
             false => "not as it rotted",
         };
         self.record.tell("volume", || format!("the file of {group} is {what}"));
     }
 
-    /// Heals everything that a step could have left behind.
+    fn is_rotten(&self, group: &str) -> bool {
+        self.volume.read(usize::MAX, &path_of(group)).is_ok_and(|it| *it == *ROTTEN)
+    }
+
+    /// Heals everything that a step could have left behind, but for what is broken for good.
     pub(super) fn heal(&mut self) {
-        self.net.cuts.clear();
+        self.heal_cuts();
         self.net.black_holes.clear();
         self.net.slow.clear();
         self.heal_storage();
         self.release();
         self.controller.staying.clear();
         self.heal_machines();
+        let groups = self.plan.groups();
+        let lost = groups.iter().filter(|group| self.is_rotten(group));
+        self.lens.lost(lost.map(|it| it.as_str().into()).collect());
         for broker in 0..self.brokers.len() {
             let paused_by = self.brokers[broker].up.as_ref().map(|up| up.paused_by.clone());
             for step in paused_by.unwrap_or_default() {
@@ -366,4 +398,21 @@ impl World {
             }
         }
     }
+
+    /// Who is cut off for good stays so, unless the plan has left nobody else.
+    fn heal_cuts(&mut self) {
+        let has_core = self.core().next().is_some();
+        self.net.cuts.retain(|cut| cut.is_for_good && has_core);
+        for (broker, slot) in self.brokers.iter().enumerate() {
+            if slot.is_member && self.net.is_cut_off(broker) {
+                self.record.reach(Milestone::BrokerCutOff);
+                self.lens.unreachable(&slot.name);
+            }
+        }
+    }
+}
+
+/// Where the offsets of a group are whose name is a plain one.
+fn path_of(group: &str) -> String {
+    format!("__consumer_offsets/{group}.json")
 }

@@ -1,16 +1,19 @@
 //! After the last step: what can heal heals, everything settles, and is looked at once more.
 //!
-//! Brokers that died for good stay dead. Within a bound that follows from the configured timeouts
+//! Brokers that died for good stay dead, those that are cut off for good stay so, and a file that has
+//! rotted is not repaired: what depends on those is not waited for, and the model judges it. Within a bound that follows from the configured timeouts
 //! every group must be stable with every partition assigned; then whatever nobody uses must leave
 //! memory; then every broker is asked for everything.
 
 use std::{sync::Arc, time::Duration};
 
+use kaas_coordinator::ids::GroupId;
+
 use super::{Event, World};
 use crate::{
     client::{
         Client, REQUEST_TIMEOUT,
-        consumer::{Phase, RESTART},
+        consumer::{Consumer, Phase, RESTART},
     },
     config,
     seed::micros,
@@ -31,6 +34,8 @@ pub(super) struct Settle {
     until: u64,
     /// How often the examiner has been round.
     examinations: u32,
+    /// The groups of one-shot clients that can't be served any more.
+    set_aside: Vec<(model::Name, GroupId)>,
     pub(super) is_over: bool,
     pub(super) stuck: Option<Stuck>,
 }
@@ -70,9 +75,9 @@ impl World {
         self.heal();
         self.record.settle();
         self.end_rudeness();
-        if !self.running().any(|(_, slot, _)| slot.is_member) {
+        if !self.core().any(|broker| self.brokers[broker].up.is_some()) {
             // Without any broker there is nothing to settle.
-            let first = self.brokers.iter().position(|slot| slot.is_member);
+            let first = self.core().next();
             self.boot(first.expect("the set is never empty"));
         }
         let config = config::broker();
@@ -176,26 +181,39 @@ impl World {
     }
 
     /// How long groups may take: an old session must end, a request on a dead connection must be
-    /// given up, a process that was fenced must be started again, members must rejoin, and the first generation may begin before the last member is
-    /// back.
+    /// given up, a process that was fenced must be started again, members must rejoin, and the first
+    /// generation may begin before the last member is back. Each time it may have to look for the
+    /// coordinator; whoever looks for longer than its session lasts is no member any more by then,
+    /// and joins once more.
     fn convergence_bound(&self) -> u64 {
         let config = config::broker();
         let session = micros(self.plan.longest_session());
         let rebalance = micros(self.plan.longest_rebalance());
         let delay = micros(config.group.initial_rebalance_delay);
-        let members = 2 * (rebalance + REQUEST_TIMEOUT) + session + RESTART + delay + 5_000_000;
+        let search = self.search_bound();
+        let rounds = if search > 0 { 3 } else { 2 };
+        let rejoins = rounds * (rebalance + REQUEST_TIMEOUT + search);
+        let members = rejoins + session + RESTART + search + delay + 5_000_000;
         // Who can't read stable offsets waits for the transaction of somebody who is gone.
         members + self.transactions_bound()
     }
 
     /// How long a transaction may last whose client is gone: its timeout, until its coordinator
-    /// looks, and the way of its markers.
+    /// looks, and the way of its markers; and whose client is not gone and looks for it.
     fn transactions_bound(&self) -> u64 {
         let timeout = self.plan.longest_transaction();
-        timeout.map_or(0, |timeout| micros(timeout + TRANSACTION_SLACK))
+        timeout.map_or(0, |timeout| micros(timeout + TRANSACTION_SLACK) + self.search_bound())
+    }
+
+    /// How long a client may look for a coordinator, beyond the moment that this takes: it asks one
+    /// broker after the other, and waits for each that is out of reach as long as for any answer.
+    fn search_bound(&self) -> u64 {
+        let cut_off = (0..self.brokers.len()).filter(|it| self.net.is_cut_off(*it)).count();
+        cut_off as u64 * REQUEST_TIMEOUT
     }
 
     fn look_at_groups(&mut self) {
+        self.set_aside();
         match self.unstable(&[]).or_else(|| self.unserved()) {
             None => {
                 for slot in &mut self.clients {
@@ -222,7 +240,9 @@ impl World {
         let (gone, there): (Vec<_>, Vec<_>) = consumers.partition(|(_, it)| is_gone(it.phase()));
         let is_late = self.now >= self.settle.until;
         let awaits_timeouts = !gone.is_empty() && self.plan.longest_transaction().is_some();
-        let busy = there.iter().find(|(_, it)| !it.is_between_transactions());
+        let is_waited_for = |it: &Consumer| !self.lens.is_excused(it.group().as_str());
+        let is_busy = |it: &Consumer| !it.is_between_transactions() && is_waited_for(it);
+        let busy = there.iter().find(|(_, it)| is_busy(it));
         let why = || "can't end its transaction".to_owned();
         let busy = busy.map(|(name, _)| Stuck { who: name.to_string(), why: why() });
         match busy.or_else(|| self.unstable(&[])) {
@@ -252,20 +272,19 @@ impl World {
     fn close_books(&mut self) {
         let plan = Arc::clone(&self.plan);
         for group in plan.groups().iter() {
-            if self.lens.is_rotten(group) {
-                self.tell_of_rot(group);
-                continue;
-            }
-            let pending = self.unstable(std::slice::from_ref(group)).map(|it| it.why);
-            let members = self.members(group);
-            let Some((_, first)) = members.first() else { continue };
+            self.tell_of_rot(group);
+            let consumers = self.consumers(group);
+            let Some((_, first)) = consumers.iter().find(|(_, it)| it.counts()) else { continue };
             let partitions = Arc::clone(first.partitions());
-            let held = members.iter().map(|(name, it)| {
+            let held = consumers.iter().map(|(name, it)| {
                 (name.clone(), it.owned().map(|it| it.as_str().into()).collect())
             });
             let held = held.collect();
+            let pending = self.why_unstable(group).or_else(|| self.why_busy(group));
+            let pending = pending.map(|it| format!("{} {}", it.who, it.why));
             self.lens.group_at_end(group, &partitions, held, pending.as_deref());
         }
+        self.tell_of_unserved();
         self.lens.processed_at_end();
         self.settle.is_over = true;
     }
@@ -277,14 +296,35 @@ impl World {
         self.settle.is_over = true;
     }
 
-    fn members(&self, group: &str) -> Vec<(model::Name, &crate::client::consumer::Consumer)> {
+    /// Whoever has not been served and is not waited for: its group is judged for that.
+    fn tell_of_unserved(&mut self) {
+        let committers = self.clients.iter().filter_map(|slot| match &slot.client {
+            Some(Client::Committer(it)) => Some((slot.name.clone(), it.waits_for()?.clone())),
+            _ => None,
+        });
+        let unserved: Vec<_> = committers.chain(self.settle.set_aside.drain(..)).collect();
+        for (client, group) in unserved {
+            let pending = format!("{client} is not served");
+            let held = vec![(client, Vec::new())];
+            self.lens.group_at_end(group.as_str(), &[], held, Some(&pending));
+        }
+    }
+
+    fn members(&self, group: &str) -> Vec<(model::Name, &Consumer)> {
+        let mut members = self.consumers(group);
+        members.retain(|(_, it)| it.counts());
+        members
+    }
+
+    /// Whoever is or was a member of a group.
+    fn consumers(&self, group: &str) -> Vec<(model::Name, &Consumer)> {
         let consumers = self.clients.iter().filter_map(|slot| match &slot.client {
             Some(Client::Consumer(it)) if it.group().as_str() == group => {
                 Some((slot.name.clone(), &**it))
             }
             _ => None,
         });
-        consumers.filter(|(_, it)| it.counts()).collect()
+        consumers.collect()
     }
 
     /// Who is not at rest among the groups (all of them if none is named), and why.
@@ -293,7 +333,7 @@ impl World {
         let groups = if groups.is_empty() { &all[..] } else { groups };
         groups
             .iter()
-            .filter(|group| !self.lens.is_rotten(group))
+            .filter(|group| !self.lens.is_excused(group))
             .find_map(|group| self.why_unstable(group))
     }
 
@@ -303,7 +343,7 @@ impl World {
             let group = match slot.client.as_ref()? {
                 Client::OneShot(it) => it.waits_for()?,
                 Client::Committer(it) => {
-                    it.waits_for().filter(|it| !self.lens.is_rotten(it.as_str()))?
+                    it.waits_for().filter(|it| !self.lens.is_excused(it.as_str()))?
                 }
                 Client::Consumer(_) | Client::Admin(_) | Client::Rude(_) => return None,
             };
@@ -312,12 +352,33 @@ impl World {
         })
     }
 
+    /// One-shot clients go on to groups that can be served.
+    fn set_aside(&mut self) {
+        for slot in &mut self.clients {
+            let Some(Client::OneShot(it)) = &mut slot.client else { continue };
+            while it.waits_for().is_some_and(|group| self.lens.is_excused(group.as_str())) {
+                self.settle.set_aside.push((slot.name.clone(), it.set_aside(self.now)));
+            }
+        }
+        for client in 0..self.clients.len() {
+            self.arm(client);
+        }
+    }
+
+    /// Which member of a group is in a transaction, if any is.
+    fn why_busy(&self, group: &str) -> Option<Stuck> {
+        let members = self.members(group);
+        let (name, _) = members.iter().find(|(_, it)| !it.is_between_transactions())?;
+        Some(Stuck { who: name.to_string(), why: "can't end its transaction".to_owned() })
+    }
+
     fn why_unstable(&self, group: &str) -> Option<Stuck> {
         let members = self.members(group);
         let stuck = |who: &str, why: String| Some(Stuck { who: who.to_owned(), why });
         for (name, it) in &members {
             let doing = match it.phase() {
-                Phase::Consuming => continue,
+                Phase::Consuming if it.is_heard() => continue,
+                Phase::Consuming => "is not answered by its coordinator",
                 Phase::Out => "has not joined",
                 Phase::Joining => "waits for the answer to its JoinGroup",
                 Phase::Syncing => "waits for the answer to its SyncGroup",

@@ -45,6 +45,7 @@ scenarios! {
     cold_commit_after_failover
     coordinator_dies_after_prepare
     cross_broker_commit
+    cut_off_for_good
     deposed_controller
     fenced_zombie
     group_moves_mid_transaction

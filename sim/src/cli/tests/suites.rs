@@ -12,7 +12,7 @@ use crate::{
         args::{Cli, Command},
         determinism, run,
     },
-    outcome::{Outcome, Verdict},
+    outcome::{Excused, Outcome, Verdict},
     runner::Source,
     seed::Seed,
 };
@@ -121,6 +121,44 @@ fn a_vacuous_suite_says_what_is_missing() {
     assert!(!dir.path().join("failures").exists(), "no run has failed");
 }
 
+/// A run in which two groups were excused for one reason.
+fn excused() -> Outcome {
+    let group = |group: &str| Excused {
+        group: group.to_owned(),
+        reason: "coordinator-unreachable".to_owned(),
+        evidence: Vec::new(),
+    };
+    Outcome { excused: vec![group("billing"), group("audit")], ..kept() }
+}
+
+#[test]
+fn a_suite_may_excuse_groups_in_few_of_its_seeds() {
+    let dir = tempfile::tempdir().unwrap();
+    let typed = suite("--seeds 2000", dir.path(), &some(excused(), |seed| seed % 100 == 0));
+    assert_eq!(typed.exit, Exit::Kept);
+    let line = typed.out.lines().find(|line| line.starts_with("excused")).unwrap();
+    insta::assert_snapshot!(line, @"excused   groups in 20 seeds, 1.00%: coordinator-unreachable 20");
+
+    let path = dir.path().join("report.json");
+    let args = format!("--seeds 2000 --json {}", path.display());
+    let typed = suite(&args, dir.path(), &some(excused(), |seed| seed % 95 == 0));
+    assert_eq!(typed.exit, Exit::Vacuous);
+    let news = &typed.out[typed.out.find("\nvacuous").unwrap()..];
+    insta::assert_snapshot!(news, @"
+    vacuous   1% of seeds may have excused groups, and here 22 seeds, 1.10%: coordinator-unreachable 22
+    again     cargo sim run --seeds 2000 --from 0
+    ");
+    let report: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    assert_eq!(report["excused"]["seeds"], 22);
+    assert_eq!(report["excused"]["share"], 0.011);
+    assert_eq!(report["excused"]["reasons"]["coordinator-unreachable"], 22);
+    assert_eq!(report["vacuous"]["is_excused_too_often"], true);
+
+    let typed = suite("--seeds 1999", dir.path(), &some(excused(), |_| true));
+    assert_eq!(typed.exit, Exit::Kept, "so few seeds may have them by chance");
+}
+
 #[test]
 fn a_log_gets_a_line_of_progress_now_and_then() {
     let dir = tempfile::tempdir().unwrap();
@@ -154,6 +192,8 @@ fn json_tells_all() {
     assert_eq!(report["promises"]["read-filter"]["broken_in"], 0);
     assert_eq!(report["milestones"]["batched"], 60);
     assert_eq!(report["faults"]["kill"]["effective"], 40);
+    assert_eq!(report["excused"]["seeds"], 0);
+    assert_eq!(report["excused"]["reasons"]["file-lost"], 0);
     assert_eq!(report["vacuous"]["is_failure"], false);
     assert_eq!(report["clusters"][0]["what"], "offset-durability broke for a group");
     assert_eq!(report["clusters"][0]["seeds"], serde_json::json!([7, 17]));

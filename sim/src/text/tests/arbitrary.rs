@@ -20,7 +20,7 @@ use crate::{
 /// How many kinds of actions [`kind`] tells apart.
 pub(super) const KINDS: usize = 31;
 
-/// A number for each kind of action.
+/// A number for each kind of action; those of one verb are of one kind.
 pub(super) fn kind(action: &Action) -> usize {
     match action {
         Action::Wait { .. } => 0,
@@ -37,7 +37,7 @@ pub(super) fn kind(action: &Action) -> usize {
         Action::Twin { .. } => 11,
         Action::Damage { .. } => 12,
         Action::Lag { .. } => 13,
-        Action::Cut { .. } => 14,
+        Action::Cut { .. } | Action::CutOff { .. } => 14,
         Action::BlackHole { .. } => 15,
         Action::Reset { .. } => 16,
         Action::Slow { .. } => 17,
@@ -314,6 +314,7 @@ fn network(brokers: u32) -> impl Strategy<Value = Action> {
         (broker(), duration())
             .prop_map(|(broker, duration)| Action::BlackHole { broker, duration }),
         broker().prop_map(|broker| Action::Reset { broker }),
+        broker().prop_map(|broker| Action::CutOff { broker }),
         (broker(), duration(), duration()).prop_map(|(broker, by, duration)| Action::Slow {
             broker,
             by,

@@ -47,7 +47,7 @@ pub(super) const VERBS: &[Verb] = &[
     Verb {
         name: "rot",
         usage: "rot GROUP [at=TIME]",
-        about: "A group's offset file becomes unreadable, until the end of the run.",
+        about: "A group's offset file becomes unreadable, for good.",
         example: "rot billing",
         read: Read::Step(|line, draft| Ok(Action::Rot { group: draft.group(line.name()?)? })),
     },
