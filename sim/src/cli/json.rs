@@ -41,7 +41,7 @@ struct PromiseCount {
 #[derive(Serialize)]
 struct Excused<'a> {
     seeds: u64,
-    share: f64,
+    share_ppm: u64,
     reasons: &'a BTreeMap<String, u64>,
 }
 
@@ -104,7 +104,7 @@ pub(super) fn report(summary: &Summary<'_>) -> String {
         promises: suite.checked.iter().map(|it| (it.0.as_str(), promise(it))).collect(),
         excused: Excused {
             seeds: suite.excused,
-            share: suite.excused as f64 / suite.ran.max(1) as f64,
+            share_ppm: suite.excused * 1_000_000 / suite.ran.max(1),
             reasons: &suite.excused_for,
         },
         milestones: &suite.milestones,
