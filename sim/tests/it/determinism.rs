@@ -99,16 +99,21 @@ fn without_a_fault_all_is_the_same_before_it() {
 }
 
 /// What a run tells before it settles, in milliseconds since its start; without how often a line came
-/// again, since that may be later.
+/// again, since that may be later. Who did the same is told in one line if it came again as often, so
+/// each of them has a line here.
 fn lines(plan: &Plan) -> Vec<(u64, String)> {
     let (_, told) = run::run(plan, true);
     let told = told.expect("it was to be told");
     let told = told.lines().take_while(|line| *line != "settle").filter_map(|line| {
         let (millis, what) = line.trim_start().split_once("ms  ")?;
         let what = what.split(" (x").next().unwrap_or(what);
-        Some((millis.parse().ok()?, what.to_owned()))
+        let (all, what) = what.split_once("  ")?;
+        let millis = millis.parse().ok()?;
+        Some(all.split(' ').map(move |who| (millis, format!("{who}  {}", what.trim_start()))))
     });
-    told.collect()
+    let mut told: Vec<_> = told.flatten().collect();
+    told.sort();
+    told
 }
 
 /// What is drawn for one link, broker or client does not depend on what was drawn for others.
