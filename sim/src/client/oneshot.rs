@@ -108,6 +108,9 @@ impl OneShot {
     /// The group that it waits for can't be served any more: it goes on to the next, and returns it.
     pub fn set_aside(&mut self, now: u64) -> GroupId {
         let group = self.group.clone();
+        self.number = self.rpc.answered_last().unwrap_or(self.number);
+        // Whatever is under way is about a group that is nobody's any more.
+        self.rpc = Rpc::new("", self.number);
         self.begin(now);
         group
     }
