@@ -26,9 +26,6 @@ impl World {
 
     /// Something has happened at a broker: the steps that waited for it begin, at once.
     pub(super) fn moment(&mut self, moment: Moment, broker: usize, group: &str) {
-        if self.script.armed.is_empty() {
-            return;
-        }
         let mut armed = std::mem::take(&mut self.script.armed);
         armed.retain_mut(|Armed { step, when }| {
             let is_it = when.moment == moment && when.group.as_deref().is_none_or(|it| it == group);
@@ -48,6 +45,9 @@ impl World {
 
     /// A request has reached a broker.
     pub(super) fn moment_of_arrival(&mut self, broker: usize, request: &Request) {
+        if self.script.armed.is_empty() {
+            return;
+        }
         if let Some((moment, _, group)) = moments_of(request) {
             self.moment(moment, broker, &group);
         }
@@ -55,6 +55,9 @@ impl World {
 
     /// A broker's operation has happened on the volume.
     pub(super) fn moment_of_operation(&mut self, broker: usize, op: &Op) {
+        if self.script.armed.is_empty() {
+            return;
+        }
         if let Some((moment, key)) = moment_of(op) {
             self.moment(moment, broker, key);
         }

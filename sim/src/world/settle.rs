@@ -1,9 +1,9 @@
 //! After the last step: what can heal heals, everything settles, and is looked at once more.
 //!
 //! Brokers that died for good stay dead, those that are cut off for good stay so, and a file that has
-//! rotted is not repaired: what depends on those is not waited for, and the model judges it. Within a bound that follows from the configured timeouts
-//! every group must be stable with every partition assigned; then whatever nobody uses must leave
-//! memory; then every broker is asked for everything.
+//! rotted is not repaired: what depends on those is not waited for, and the model judges it. Within
+//! a bound that follows from the configured timeouts every group must be stable with every partition
+//! assigned; then whatever nobody uses must leave memory; then every broker is asked for everything.
 
 use std::{sync::Arc, time::Duration};
 
