@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Fewer failures share something by chance.
-pub const FAILURES_MIN: usize = 3;
+pub const FAILURES_MIN: usize = 5;
 
 /// How many plans say what is usual.
 const PLANS: u64 = 2_000;
