@@ -115,10 +115,19 @@ pub(crate) struct Generations {
 struct Group {
     reigns: BTreeMap<u64, Reign>,
     client_of: BTreeMap<Name, Name>,
-    /// The reign and generation that each member was told last; `None` while it asks for another.
-    told: BTreeMap<Name, Option<(u64, i32)>>,
+    told: BTreeMap<Name, Told>,
     /// Reigns up to this one are forgotten.
     forgotten: Option<u64>,
+}
+
+/// What a member was told last, and whether it asks for more.
+#[derive(Debug, Default)]
+struct Told {
+    /// How many of its requests have not been answered with success. One that was refused may have had
+    /// its effect all the same, so it counts on.
+    asks: u32,
+    /// The reign and the generation.
+    last: Option<(u64, i32)>,
 }
 
 /// A commit or a heartbeat as it reached its broker.
@@ -189,20 +198,20 @@ impl Generations {
 
     /// A member asks for the next generation.
     pub(crate) fn join_sent(&mut self, group: &Name, member: &Name) {
-        self.group(group).told.insert(member.clone(), None);
+        self.group(group).told.entry(member.clone()).or_default().asks += 1;
     }
 
     /// Whoever is in a generation has asked for it; static members may be away.
     fn all_have_asked(&mut self, number: u64, join: Join<'_>, ledger: &mut Ledger) {
         let this = (number, join.generation);
         let group = self.group(join.group);
-        group.told.insert(join.member.clone(), Some(this));
+        let told = group.told.entry(join.member.clone()).or_default();
+        (told.asks, told.last) = (told.asks.saturating_sub(1), Some(this));
         let reign = group.reigns.get(&number);
         let is_static = |member: &Name| reign.is_some_and(|it| it.is_static(member));
         for (member, _) in join.members.iter().filter(|(member, _)| !is_static(member)) {
-            let Some(Some(last)) = group.told.get(member).filter(|it| **it != Some(this)) else {
-                continue;
-            };
+            let told = group.told.get(member).filter(|it| it.asks == 0);
+            let Some(last) = told.and_then(|it| it.last).filter(|it| *it != this) else { continue };
             ledger.broke(Promise::GenerationAgreement, join.group, || {
                 let why = format!(
                     "its member {member} has not asked for another since it was told generation {}",

@@ -35,6 +35,8 @@ pub struct Conn {
     pub handshaken: u64,
     /// When the last message to the broker arrives; the next is later.
     pub last_up: u64,
+    /// The last request that a cut had kept and that was sent again: when it arrives, and its number.
+    pub resent_up: (u64, u64),
     /// When the last message to the client arrives.
     pub last_down: u64,
 }
@@ -96,6 +98,7 @@ impl Net {
             is_swallowed: false,
             handshaken: 0,
             last_up: 0,
+            resent_up: (0, 0),
             last_down: 0,
         };
         self.conns.insert(self.next, conn);
@@ -105,6 +108,18 @@ impl Net {
     /// A connection, unless it has been forgotten.
     pub fn conn(&self, id: ConnId) -> Option<&Conn> {
         self.conns.get(&id)
+    }
+
+    /// A request that a cut had kept arrives at `at`: those behind it come later.
+    pub fn resent_up(&mut self, id: ConnId, at: u64, request: u64) {
+        if let Some(conn) = self.conns.get_mut(&id) {
+            conn.resent_up = (at, request);
+        }
+    }
+
+    /// Whether a request that arrives now has overtaken one that was sent again.
+    pub fn overtakes(&self, id: ConnId, now: u64, request: u64) -> bool {
+        self.conns.get(&id).is_some_and(|it| it.resent_up.0 > now && it.resent_up.1 < request)
     }
 
     /// The client's end is closed.

@@ -223,11 +223,12 @@ impl SharedVolume {
     }
 
     /// Whether a directory sync that a broker asks for must fail, since a failover has undone a change
-    /// which the broker made before. Each change is told once.
+    /// which the broker made before. Each change is told once; what a broker does among the claims of
+    /// one file it does one after the other, so there one error tells of everything.
     pub fn mourns(&mut self, by: usize, dir: &Path) -> bool {
         let Some(undone) = self.bereft.get_mut(&(by, Arc::clone(dir))) else { return false };
         let mourns = *undone > 0;
-        *undone = undone.saturating_sub(1);
+        *undone = if dir.contains("/.claims/") { 0 } else { undone.saturating_sub(1) };
         mourns
     }
 

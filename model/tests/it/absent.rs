@@ -55,6 +55,19 @@ fn who_asks_is_in_it_whenever_the_answer_comes() {
 }
 
 #[test]
+fn who_asks_twice_is_told_once_and_still_asks() {
+    let mut story = joined();
+    asks(&mut story, "m2");
+    asks(&mut story, "m2");
+    asks(&mut story, "m1");
+    is_told(&mut story, (1, 2), "c2:m2", "m1", "");
+    is_told(&mut story, (1, 2), "c1:m1", "m1", "m1 m2");
+    asks(&mut story, "m1");
+    is_told(&mut story, (1, 3), "c1:m1", "m1", "m1 m2");
+    story.keeps(GenerationAgreement);
+}
+
+#[test]
 fn a_static_member_may_be_away() {
     let mut story = Story::new();
     joins(&mut story, (1, 1), "c2:m2:i2", "m1", "");

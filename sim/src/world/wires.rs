@@ -166,6 +166,13 @@ impl World {
             self.wires.stalled.push((conn, true, Event::Up { conn, request, body }));
             return;
         }
+        if self.net.overtakes(conn, self.now, request) {
+            if let Some(at) = self.net.arrival_up(conn, self.now) {
+                self.net.resent_up(conn, at, request);
+                self.queue.push(at, Event::Up { conn, request, body });
+            }
+            return;
+        }
         let Some(it) = self.net.conn(conn) else { return };
         let (client, broker, incarnation) = (it.client, it.broker, it.incarnation);
         if it.is_swallowed {
@@ -389,6 +396,9 @@ impl World {
                 self.net.arrival_down(conn, self.now)
             };
             if let Some(at) = at {
+                if let Event::Up { request, .. } = &event {
+                    self.net.resent_up(conn, at, *request);
+                }
                 self.record.reach(Milestone::StalledMessageDelivered);
                 self.queue.push(at, event);
             }
