@@ -14,7 +14,6 @@ use kaas_coordinator::{
     api::Request,
     ports::{Clock, Host},
 };
-
 use tokio::sync::oneshot;
 
 use crate::{plan::Plan, seed::Stream};
