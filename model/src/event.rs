@@ -173,6 +173,9 @@ pub enum What {
     /// The fetch `op`, which was just invoked, wants to hear nothing rather than an offset that an
     /// open or half-ended transaction may change (KIP-447).
     FetchIsStable { op: u64 },
+    /// The stable fetch was refused: the offset may change when a transaction ends, or a commit is
+    /// under way.
+    FetchUnstable { op: u64 },
 
     /// A client was told who it is as producer of a transactional id. `epoch` rises under one
     /// `producer`; who has an older one is fenced. `anew`: it named none, so it can't be told again

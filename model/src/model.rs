@@ -95,6 +95,7 @@ impl Model {
             | What::FileLost { .. }
             | What::GroupAtEnd { .. } => self.client(what),
             What::FetchIsStable { .. }
+            | What::FetchUnstable { .. }
             | What::ProducerReady { .. }
             | What::TxnBegun { .. }
             | What::TxnCommitInvoked { .. }
@@ -249,6 +250,7 @@ impl Model {
             What::TxnEndInvoked { txn, commit: true } => {
                 offsets.txn_commits(*txn, ledger.now());
             }
+            What::FetchUnstable { op } => offsets.fetch_failed(*op),
             _ => {}
         }
     }

@@ -51,6 +51,8 @@ pub(crate) struct Transactions {
     effects: Effects,
     /// Producer id to its transaction whose commit was asked for last.
     last_asked: BTreeMap<i64, u64>,
+    /// Transactional id to its transactions that may not have ended everywhere.
+    under_way: BTreeMap<Name, Vec<u64>>,
 }
 
 /// An operation under way.
@@ -106,6 +108,11 @@ impl Transactions {
             What::FetchFailed { op } => {
                 self.open.remove(op);
             }
+            What::FetchUnstable { op } => {
+                if let Some(Open::Fetch(fetch)) = self.open.remove(op) {
+                    self.refused_as_unstable(&fetch, ledger);
+                }
+            }
             _ => self.transaction(what, ledger),
         }
     }
@@ -117,10 +124,12 @@ impl Transactions {
             What::ProducerReady { id, client, producer, epoch, anew } => {
                 let producer = (*producer, *epoch);
                 self.producers.ready(id, (client, *anew), producer, now, ledger);
+                self.over_before(id, producer, now);
             }
             What::TxnBegun { txn, id, client, producer, epoch } => {
                 let begun = Txn::new(*txn, (id, client), (*producer, *epoch), now);
                 self.txns.entry(*txn).or_insert(begun);
+                self.under_way.entry(id.clone()).or_default().push(*txn);
             }
             What::TxnCommitInvoked { op, txn, group, partition, write, offset } => {
                 let place = self.partition(group, partition);
@@ -222,9 +231,27 @@ impl Transactions {
                         partition.waits(due, txn, now);
                     }
                 }
+                let (id, producer, begun) = (of.id.clone(), (of.producer, of.epoch), of.begun);
                 self.acknowledged_though_fenced(place, number, ledger);
+                self.over_before(&id, producer, begun);
             }
         }
+    }
+
+    /// The producer was told who it is, or has written in a transaction begun then: its coordinator
+    /// lets it do either only when what it had begun before has ended everywhere.
+    fn over_before(&mut self, id: &Name, (producer, epoch): (i64, i16), then: Moment) {
+        let Some(under_way) = self.under_way.get_mut(id) else { return };
+        let txns = &mut self.txns;
+        under_way.retain(|number| {
+            let Some(txn) = txns.get_mut(number) else { return false };
+            // Of another producer's nothing is said: who has taken it over may have begun since.
+            let is_over = txn.producer == producer && txn.epoch <= epoch && txn.begun < then;
+            if is_over {
+                txn.over = Some(self.position);
+            }
+            !is_over
+        });
     }
 
     /// A fetch came back with an answer.

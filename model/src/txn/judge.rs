@@ -166,6 +166,31 @@ impl Transactions {
         }
     }
 
+    /// A stable fetch was refused: something must have been under way since it was sent.
+    pub(super) fn refused_as_unstable(&mut self, fetch: &Fetch, ledger: &mut Ledger) {
+        let partition = &self.partitions[fetch.partition];
+        if !partition.is_transactional() {
+            return;
+        }
+        ledger.check(PROMISE);
+        let sent = fetch.sent.position;
+        let is_over =
+            |txn: u64| self.txns.get(&txn).and_then(|it| it.over).is_some_and(|it| it < sent);
+        if partition.is_changing(sent, is_over) {
+            return;
+        }
+        let (now, Fetch { client, sent, .. }) = (ledger.now(), fetch);
+        ledger.broke(PROMISE, &partition.group, || {
+            vec![
+                format!("{} of {}:", partition.name, partition.group),
+                format!("a stable fetch of {client}, sent at {}, was refused at {now}", sent.at),
+                "no commit was under way any more, and every transaction that wrote there had \
+                 ended everywhere"
+                    .to_owned(),
+            ]
+        });
+    }
+
     /// A write in a transaction was refused; nobody may have seen it.
     pub(super) fn refused_though_seen(&self, place: usize, number: u64, ledger: &mut Ledger) {
         let write = self.partitions[place].write(number);

@@ -243,6 +243,15 @@ impl Partition {
         taken.map(|pending| (pending.txn, pending.write)).collect()
     }
 
+    /// Whether anything was under way here at any time since that position, if the transactions are
+    /// over for which `is_over` says so.
+    pub(super) fn is_changing(&self, since: u64, is_over: impl Fn(u64) -> bool) -> bool {
+        self.writes.values().rev().any(|write| match write.txn {
+            Some(txn) => !write.is_refused() && !is_over(txn),
+            None => write.appended.is_none_or(|by| by.position > since),
+        })
+    }
+
     fn is_older(&self, gave: Option<u64>, sent: u64) -> bool {
         match gave {
             None => true,

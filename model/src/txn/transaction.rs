@@ -37,6 +37,8 @@ pub(super) struct Txn {
     pub(super) aborted: Option<Micros>,
     /// It is certain that it has committed.
     pub(super) known: bool,
+    /// The position at which it had certainly ended everywhere.
+    pub(super) over: Option<u64>,
     shown: Option<Shown>,
     /// The groups in which one of its writes was seen.
     pub(super) groups: BTreeSet<Name>,
@@ -95,6 +97,7 @@ impl Txn {
             committed: None,
             aborted: None,
             known: false,
+            over: None,
             shown: None,
             groups: BTreeSet::new(),
             overlooked: None,

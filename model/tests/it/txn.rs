@@ -7,6 +7,7 @@ mod order;
 mod producers;
 mod random;
 mod reference;
+mod unstable;
 
 use crate::story::{Story, name};
 use model::{
@@ -83,10 +84,16 @@ impl Work {
         op
     }
 
-    /// A commit outside of any transaction, acknowledged.
-    fn commits(&mut self, partition: &str, offset: i64) -> u64 {
+    /// A commit outside of any transaction is sent.
+    fn sends_plain(&mut self, partition: &str, offset: i64) -> u64 {
         let (op, client, group, partition) = (self.op(), name("c9"), name("g"), name(partition));
         self.see(What::CommitInvoked { op, client, group, partition, write: op, offset });
+        op
+    }
+
+    /// A commit outside of any transaction, acknowledged.
+    fn commits(&mut self, partition: &str, offset: i64) -> u64 {
+        let op = self.sends_plain(partition, offset);
         self.returns(op, Outcome::Ok);
         op
     }
@@ -126,6 +133,16 @@ impl Work {
         let op = self.asks_for(partition);
         self.see(What::FetchIsStable { op });
         op
+    }
+
+    fn refused(&mut self, op: u64) -> &mut Work {
+        self.see(What::FetchUnstable { op })
+    }
+
+    /// A stable fetch, refused.
+    fn refuses(&mut self, partition: &str) -> &mut Work {
+        let op = self.asks_stable(partition);
+        self.refused(op)
     }
 
     fn given(&mut self, op: u64, value: Option<(i64, u64)>) -> &mut Work {

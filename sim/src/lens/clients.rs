@@ -128,12 +128,13 @@ impl Lens {
                 self.examined(&asked, it);
                 for (op, partition) in &asked.ops {
                     let found = it.partitions.iter().find(|it| it.partition == *partition);
-                    let failed = found.map_or(it.error, |it| it.error) != ErrorCode::None;
+                    let error = found.map_or(it.error, |it| it.error);
                     let found = found.filter(|it| it.offset >= 0);
                     let value = found.map(|it| (it.offset, write_of(&it.metadata).unwrap_or(0)));
-                    self.see(match failed || !it.error.is_none() {
-                        true => What::FetchFailed { op: *op },
-                        false => What::Fetched { op: *op, value },
+                    self.see(match error {
+                        ErrorCode::None if it.error.is_none() => What::Fetched { op: *op, value },
+                        ErrorCode::UnstableOffsetCommit => What::FetchUnstable { op: *op },
+                        _ => What::FetchFailed { op: *op },
                     });
                 }
             }

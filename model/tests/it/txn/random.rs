@@ -299,6 +299,7 @@ impl World {
     fn hears(&mut self, client: usize, (op, request): (u64, Request), answer: Answer) {
         match (request, answer) {
             (Request::Fetch { .. }, Answer::Value(value)) => self.see(What::Fetched { op, value }),
+            (Request::Fetch { .. }, Answer::Refused) => self.see(What::FetchUnstable { op }),
             (Request::Fetch { .. }, _) => self.see(What::FetchFailed { op }),
             (Request::End { txn, commit, .. }, Answer::Is(outcome)) => {
                 self.see(What::TxnEndReturned { txn, commit, outcome });
@@ -384,7 +385,7 @@ impl World {
             self.see(What::FetchInvoked { op, client, group: of, partition: at });
             self.see(What::FetchIsStable { op });
             let Ok(value) = self.reference.fetch(place, true) else {
-                self.see(What::FetchFailed { op });
+                self.see(What::FetchUnstable { op });
                 continue;
             };
             let value = value.map(|value| (value.offset, value.write));

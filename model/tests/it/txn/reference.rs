@@ -29,6 +29,8 @@ pub(super) enum Mutant {
     LaterCommitLost,
     /// A stable fetch is never refused.
     Unstable,
+    /// What has ended goes on to wait.
+    Left,
     /// A fenced producer is told that its transaction has committed.
     FencedCommits,
     /// A fenced producer is told that its write was taken.
@@ -43,7 +45,7 @@ pub(super) enum Mutant {
     Turned,
 }
 
-pub(super) const MUTANTS: [Mutant; 14] = [
+pub(super) const MUTANTS: [Mutant; 15] = [
     Mutant::OnePartition,
     Mutant::OnAbort,
     Mutant::CarriedAlong,
@@ -52,6 +54,7 @@ pub(super) const MUTANTS: [Mutant; 14] = [
     Mutant::Dropped,
     Mutant::LaterCommitLost,
     Mutant::Unstable,
+    Mutant::Left,
     Mutant::FencedCommits,
     Mutant::FencedWrites,
     Mutant::SameEpoch,
@@ -292,6 +295,7 @@ impl Reference {
         let one = self.is(Mutant::OnePartition);
         let overwrites = self.is(Mutant::LaterCommitLost);
         let again = self.is(Mutant::Reapplied);
+        let left = self.is(Mutant::Left);
         if carries && !commit {
             return;
         }
@@ -301,7 +305,9 @@ impl Reference {
             if of != txn && !carries {
                 continue;
             }
-            register.pending.remove(&producer);
+            if !left {
+                register.pending.remove(&producer);
+            }
             let newer = register.committed.is_none_or(|known| known.appended < value.appended);
             if shows && (newer || overwrites) && !(one && shown > 0) {
                 register.committed = Some(value);
