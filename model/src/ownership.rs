@@ -124,14 +124,15 @@ impl Ownership {
         order: (i64, i64),
         ledger: &mut Ledger,
     ) {
-        let before = world.sight_mut(broker).apply(local, order);
+        let before = world.apply(broker, local, order);
         ledger.check(Promise::UniqueOwnership);
         let now = ledger.now();
         let said = || format!("{broker} applied view {}.{} at {now}", order.0, order.1);
-        if let Some(before) = before.filter(|&before| before > order) {
+        if let Some(before) = before.filter(|&before| before >= order) {
             ledger.broke(Promise::UniqueOwnership, broker, || {
                 let newer = format!("it had already applied view {}.{}", before.0, before.1);
-                vec![said(), newer, "views never go back within one run of a broker".to_owned()]
+                let rule = "within one run of a broker each view is newer than the one before";
+                vec![said(), newer, rule.to_owned()]
             });
         }
         if !world.was_shown(broker, order) {
@@ -209,7 +210,6 @@ pub(crate) fn judge(
     }
     ledger.check(promise);
     let mut confirmed = world.confirmed(broker, local, limits.staleness);
-    // Another content of the same order confirms nothing.
     let routes_here = |view: &View| view.routes_to(kind, key, broker);
     let by = confirmed.find(|span| world.view(span.view).is_some_and(routes_here));
     if by.is_none() {

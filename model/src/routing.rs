@@ -74,6 +74,13 @@ impl View {
         }
     }
 
+    /// Whether both route every key to the same broker, whatever else they say: there is no telling a
+    /// broker that drains from one that is dead by the routes.
+    pub(crate) fn routes_like(&self, other: &View) -> bool {
+        let set = |view: &View| view.brokers.iter().map(|(id, _)| id.clone()).collect::<Vec<_>>();
+        self.explicit == other.explicit && self.alive == other.alive && set(self) == set(other)
+    }
+
     /// Whether it routes the key to that broker.
     pub(crate) fn routes_to(&self, kind: Kind, key: &str, broker: &str) -> bool {
         self.route(kind, key).is_some_and(|to| **to == *broker)

@@ -36,6 +36,8 @@ pub(crate) struct Sight {
     lease: Vec<(Micros, i64)>,
     lease_now: Option<i64>,
     applied: Vec<(Micros, (i64, i64))>,
+    /// The content applied last, if only one of that order was shown by then.
+    pinned: Option<((i64, i64), ViewId)>,
 }
 
 /// What the file shows from an instant on.
@@ -104,6 +106,10 @@ impl World {
     /// routes the key to `to`.
     pub(crate) fn explains(&self, id: ViewId, broker: &str, key: (Kind, &str), to: &str) -> bool {
         let Some(view) = self.view(id) else { return false };
+        let pinned = self.sight(broker).pinned.filter(|&(order, _)| order == view.order());
+        if let Some((_, first)) = pinned {
+            return self.view(first).is_some_and(|view| view.routes_to(key.0, key.1, to));
+        }
         if view.routes_to(key.0, key.1, to) {
             return true;
         }
@@ -115,6 +121,26 @@ impl World {
             })
     }
 
+    /// Notes what the broker says it applied, and gives what it had said before.
+    pub(crate) fn apply(
+        &mut self,
+        broker: &Name,
+        local: Micros,
+        order: (i64, i64),
+    ) -> Option<(i64, i64)> {
+        let twins = self.same_order.get(&order).map_or(&[][..], Vec::as_slice);
+        let sight = self.brokers.entry(broker.clone()).or_default();
+        let mut shown = twins.iter().filter(|&&twin| sight.ever_shown(twin));
+        let first = shown.next().copied();
+        let view = |it: &ViewId| self.views.get(it);
+        let only = first.filter(|first| shown.all(|it| are_alike(view(it), view(first))));
+        let before = sight.apply(local, order);
+        if before != Some(order) {
+            sight.pinned = only.map(|only| (order, only));
+        }
+        before
+    }
+
     /// The views that a read within `reach` before `at` may have confirmed, newest first.
     pub(crate) fn confirmed(
         &self,
@@ -122,8 +148,16 @@ impl World {
         at: Micros,
         reach: Micros,
     ) -> impl Iterator<Item = Span> {
-        let spans = self.sight(broker).spans(at, reach);
-        spans.filter(|span| self.view(span.view).is_some_and(|view| view.epoch >= span.lease))
+        let sight = self.sight(broker);
+        // Another content of the applied order confirms nothing.
+        let is_twin = |span: &Span, order| {
+            let pinned = sight.pinned.filter(|&(pinned, _)| pinned == order);
+            pinned.is_some_and(|(_, it)| !are_alike(self.view(it), self.view(span.view)))
+        };
+        sight.spans(at, reach).filter(move |span| {
+            let view = self.view(span.view);
+            view.is_some_and(|view| view.epoch >= span.lease && !is_twin(span, view.order()))
+        })
     }
 
     /// The views that may be the one applied at `at`: all shown that are not older than what was
@@ -170,6 +204,7 @@ impl Sight {
         self.shown = vec![Shown { since: local, view, lease }];
         self.lease = self.lease_now.map(|epoch| (local, epoch)).into_iter().collect();
         self.applied.clear();
+        self.pinned = None;
     }
 
     pub(crate) fn show_file(&mut self, local: Micros, view: Option<ViewId>) {
@@ -188,8 +223,7 @@ impl Sight {
         }
     }
 
-    /// Notes what the broker says it applied, and gives what it had said before.
-    pub(crate) fn apply(&mut self, local: Micros, order: (i64, i64)) -> Option<(i64, i64)> {
+    fn apply(&mut self, local: Micros, order: (i64, i64)) -> Option<(i64, i64)> {
         let before = self.applied.last().map(|&(_, order)| order);
         if before != Some(order) {
             forget_half_if_long(&mut self.applied);
@@ -243,6 +277,10 @@ impl Sight {
         let mut newest_first = self.lease.iter().rev();
         newest_first.find(|&&(since, _)| since < at).map_or(i64::MIN, |&(_, epoch)| epoch)
     }
+}
+
+fn are_alike(one: Option<&View>, other: Option<&View>) -> bool {
+    one.zip(other).is_some_and(|(one, other)| one.routes_like(other))
 }
 
 fn forget_half_if_long<T>(of: &mut Vec<T>) {

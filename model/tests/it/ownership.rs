@@ -1,7 +1,10 @@
 //! Stories of who may speak for a key, and of who is named as its coordinator.
 
 use crate::story::{Story, three};
-use model::Promise::{StableDivisor, UniqueOwnership};
+use model::{
+    Health,
+    Promise::{StableDivisor, UniqueOwnership},
+};
 
 /// `a` coordinates `g` until, at 1000ms, the file shows everybody a view in which `a` is dead.
 fn a_loses_g() -> Story {
@@ -115,11 +118,13 @@ fn what_an_earlier_incarnation_was_shown_counts_no_more() {
 #[test]
 fn applied_views_never_go_back() {
     let mut story = a_loses_g();
-    story.applies("b", (7, 1)).at(2000).applies("b", (7, 2)).applies("b", (7, 2));
+    story.applies("b", (7, 1)).at(2000).applies("b", (7, 2));
     story.keeps(UniqueOwnership);
     story.at(2500).applies("b", (7, 1));
     assert_eq!(story.breaks(), [UniqueOwnership]);
     assert!(story.evidence().contains("it had already applied view 7.2"));
+    story.at(3000).applies("b", (7, 1));
+    assert_eq!(story.report().violations.len(), 2, "nor is one applied twice");
 }
 
 #[test]
@@ -155,6 +160,39 @@ fn the_second_content_with_one_number_does_not_confirm_the_first() {
     story.at(1000).view(2, (7, 1), three("a")).shows("a b", Some(2));
     story.at(9000).applies("a", (7, 1)).serves("a", "g", "heartbeat");
     assert_eq!(story.breaks(), [UniqueOwnership]);
+}
+
+#[test]
+fn who_can_have_applied_one_content_only_is_held_to_it() {
+    let mut story = Story::under(three(""));
+    story.at(500).applies("b", (7, 1));
+    story.at(1000).view(2, (7, 1), three("a")).shows("a b c", Some(2));
+    story.at(1500).locates("b", "g", "a");
+    story.keeps(UniqueOwnership);
+    story.serves("b", "g", "heartbeat");
+    assert_eq!(story.breaks(), [UniqueOwnership, StableDivisor]);
+}
+
+#[test]
+fn the_second_content_does_not_confirm_what_it_says_too() {
+    let mut story = Story::under(three(""));
+    story.at(500).applies("c", (7, 1));
+    story.at(1000).view(2, (7, 1), three("a")).shows("a b c", Some(2));
+    story.at(4000).serves("c", "group-x", "heartbeat");
+    story.keeps(UniqueOwnership);
+    story.at(4001).serves("c", "group-x", "heartbeat");
+    assert_eq!(story.breaks(), [UniqueOwnership]);
+}
+
+#[test]
+fn content_that_routes_alike_confirms() {
+    let mut draining = three("a");
+    draining[0].1 = Health::Draining;
+    let mut story = Story::under(three("a"));
+    story.at(500).applies("c", (7, 1));
+    story.at(1000).view(2, (7, 1), draining).shows("a b c", Some(2));
+    story.at(9000).serves("c", "group-x", "heartbeat").serves("b", "g", "join");
+    story.keeps(UniqueOwnership);
 }
 
 #[test]
