@@ -15,6 +15,7 @@ pub(super) const KINDS: &[(&str, Kind, u32)] = &[
     ("stopped in a look", stopped_in_a_look, 3),
     ("late renames", late_renames, 3),
     ("slow deletion", slow_deletion, 3),
+    ("late letter", late_letter, 3),
 ];
 
 /// Groups move to a broker that can read only now and then: enough to hear of the move, not enough to
@@ -143,4 +144,15 @@ fn slow_deletion(draw: &mut Draw<'_>) {
     draw.push_when(&when, Action::SlowVolume { broker, by, duration: millis(200) });
     let duration = millis(draw.stream.between(10_000, 20_000));
     draw.push_when(&when, Action::Flap { broker: THERE.to_owned(), duration });
+}
+
+/// While reading takes long, a controller is deposed and writes once more, at once: whoever asked for
+/// the lease before it began to read has the old answer beside the late view.
+fn late_letter(draw: &mut Draw<'_>) {
+    let takes = draw.stream.between(500, 2_000);
+    let (by, duration) = (millis(takes), millis(3 * takes));
+    draw.push(Action::SlowVolume { broker: None, by, duration });
+    let then = draw.at + draw.stream.between(takes / 2, 2 * takes);
+    let delay = millis(draw.stream.between(10, takes / 2));
+    draw.push_at(then, Action::Depose { delay });
 }

@@ -22,6 +22,9 @@ use crate::{plan::Plan, seed::Stream};
 const SLUGGISH: [u32; 4] = [0, 0, 1, 5];
 /// By how much, in microseconds: some for longer than a view is fresh.
 const LONGEST: u64 = 4_000_000;
+/// Lists are few, and what they name is many groups': of a run's they are all that often.
+const LISTS: u32 = 5;
+const LIST_LONGEST: u64 = 7_000_000;
 
 /// Who is sluggish in a run.
 #[derive(Debug)]
@@ -40,8 +43,13 @@ impl Sluggish {
 
     /// How late the caller of a request is, in microseconds; 0 for most.
     pub(super) fn lateness(&mut self, request: &Request) -> u64 {
-        if !speaks_for_no_generation(request) || !self.stream.percent(self.percent) {
+        let is_list = matches!(request, Request::ListGroups { .. });
+        let percent = if is_list { self.percent * LISTS } else { self.percent };
+        if !speaks_for_no_generation(request) || !self.stream.percent(percent) {
             return 0;
+        }
+        if is_list {
+            return self.stream.between(1_000, LIST_LONGEST);
         }
         let mut top = 1_000;
         while top < LONGEST && self.stream.percent(80) {

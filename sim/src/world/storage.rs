@@ -40,6 +40,8 @@ pub(super) struct Storage {
     /// Outcomes on their way.
     told: BTreeMap<u64, Told>,
     pending: BTreeMap<u64, Pending>,
+    /// Operations that failed and happen right behind the next one beside them.
+    lurking: Vec<u64>,
     operations: u64,
     pub(super) failing: Vec<Failing>,
     pub(super) slow: Vec<SlowVolume>,
@@ -109,6 +111,7 @@ impl Storage {
             ways_back: has_ways_back.then_some(ways_back),
             told: BTreeMap::new(),
             pending: BTreeMap::new(),
+            lurking: Vec::new(),
             operations: 0,
             failing: Vec::new(),
             slow: Vec::new(),
@@ -186,6 +189,7 @@ impl World {
             None => self.apply(broker, &op),
         };
         self.record.fold(broker as u64, 5, number << 1 | u64::from(outcome.is_ok()));
+        self.rouse(broker, &op);
         if self.stop_in(broker, &op) == Some(Fate::Dies) {
             return;
         }
@@ -206,7 +210,8 @@ impl World {
         }
     }
 
-    /// Lets an operation happen that nobody waits for any more.
+    /// Lets an operation happen that nobody waits for any more: at some time, or where it hurts most,
+    /// between two steps of what its broker does next with the same claim or beside the same file.
     fn happen_late(&mut self, broker: usize, op: Op) {
         let storage = &mut self.storage;
         let late = storage.faults.below(LATE_MAX);
@@ -214,7 +219,25 @@ impl World {
         let number = storage.operations;
         let it = Pending { broker, op, back: 0, is_doomed: false, reply: None };
         storage.pending.insert(number, it);
-        self.after(late, Event::Operate { op: number });
+        match storage.faults.percent(50) {
+            true => storage.lurking.push(number),
+            false => self.after(late, Event::Operate { op: number }),
+        }
+    }
+
+    /// An operation has reached the volume: what lurks beside it follows.
+    fn rouse(&mut self, broker: usize, op: &Op) {
+        let Storage { lurking, pending, .. } = &mut self.storage;
+        let place = |op: &Op| op.path().rsplit_once('/').map(|(place, _)| place.to_owned());
+        let (queue, now) = (&mut self.queue, self.now);
+        lurking.retain(|number| {
+            let Some(it) = pending.get(number) else { return false };
+            let follows = it.broker == broker && place(&it.op) == place(op);
+            if follows {
+                queue.push(now, Event::Operate { op: *number });
+            }
+            !follows
+        });
     }
 
     /// Whether and how an operation fails, and whether it happens all the same.

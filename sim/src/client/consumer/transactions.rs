@@ -30,6 +30,8 @@ use crate::{
 
 /// How long an application that was fenced takes to start again, in microseconds.
 const RESTART: u64 = 1_000_000;
+/// How long after the end somebody may ask for the other one, in microseconds.
+const SECOND_THOUGHTS: u64 = 3_000_000;
 
 /// What a consumer that uses transactions knows of them.
 #[derive(Debug)]
@@ -71,6 +73,8 @@ enum Stage {
     Commit,
     /// Ends the transaction.
     End { commit: bool },
+    /// Asks for the other end of the one that is over, which must be refused.
+    SecondThoughts { commit: bool },
 }
 
 /// The transaction that it is in.
@@ -105,6 +109,11 @@ impl Transactions {
         (self.stage, self.at) = (stage, at);
     }
 
+    /// It is in no transaction any more.
+    fn rest(&mut self, now: u64) {
+        self.next(if self.is_doubtful { Stage::Init } else { Stage::Idle }, now);
+    }
+
     /// The request of the stage, if that is one to the transaction's coordinator.
     fn request(&self, output: &str) -> Option<(Step, Request)> {
         let transactional_id = self.id.clone();
@@ -127,7 +136,7 @@ impl Transactions {
                 let it = AddOffsetsToTxnRequest { transactional_id, producer, group };
                 (Step::AddOffsets, Request::AddOffsetsToTxn(it))
             }
-            Stage::End { commit } => {
+            Stage::End { commit } | Stage::SecondThoughts { commit } => {
                 let it = EndTxnRequest { transactional_id, producer, commit };
                 (Step::End, Request::EndTxn(it))
             }
@@ -278,6 +287,13 @@ impl Consumer {
                 }
                 *error
             }
+            (Step::End, Stage::SecondThoughts { .. }, Response::EndTxn(error)) => {
+                if matches!(error, ErrorCode::None | ErrorCode::InvalidTxnState) {
+                    it.rest(cx.now);
+                    return;
+                }
+                *error
+            }
             // What comes after a change of stage is about a transaction that is given up.
             _ => return,
         };
@@ -353,8 +369,12 @@ impl Consumer {
     fn ended(&mut self, cx: &mut Cx<'_>, commit: bool) {
         let Some(it) = &mut self.transactions else { return };
         let open = it.open.take().expect("a transaction was open");
-        let stage = if it.is_doubtful { Stage::Init } else { Stage::Idle };
-        it.next(stage, cx.now);
+        it.rest(cx.now);
+        if cx.sometimes() {
+            // What is told may depend on whether all markers have arrived.
+            let later = cx.now + cx.stream.below(SECOND_THOUGHTS);
+            it.next(Stage::SecondThoughts { commit: !commit }, later);
+        }
         if commit {
             let done = open.ranges.iter().map(|(partition, _, to)| (partition, *to));
             cx.record.tell(cx.name, || format!("has processed {}", trace::positions(done, "to")));
@@ -461,7 +481,11 @@ impl Consumer {
                 let can_send = self.rpc.coordinator().is_some();
                 if can_send && !self.rpc.is_due(Call::CommitInTxn) { it.at } else { u64::MAX }
             }
-            Stage::Init | Stage::AddPartitions | Stage::AddOffsets | Stage::End { .. } => {
+            Stage::Init
+            | Stage::AddPartitions
+            | Stage::AddOffsets
+            | Stage::End { .. }
+            | Stage::SecondThoughts { .. } => {
                 let can_send = it.rpc.coordinator().is_some();
                 if can_send && it.rpc.is_quiet() { it.at } else { u64::MAX }
             }
