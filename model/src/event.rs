@@ -204,7 +204,7 @@ pub enum What {
     InstanceListed { group: Name, reign: u64, member: Name, instance: Name },
     /// The broker emitted a success of JoinGroup. `reign` numbers the take-overs of the group,
     /// rising; a group that was removed and begins again begins a new reign. `instance`: the static
-    /// identity the client asked with, if any; `said`: what it told of itself under that protocol,
+    /// identity the client asked with, if any; `session`: the timeout it asked for; `said`: what it told of itself under that protocol,
     /// `None` if it did not offer it. `members`, which the leader alone is told: who there is, and
     /// what each said.
     JoinAnswered {
@@ -215,11 +215,14 @@ pub enum What {
         client: Name,
         member: Name,
         instance: Option<Name>,
+        session: Micros,
         leader: Name,
         protocol: Name,
         said: Option<Vec<u8>>,
         members: Vec<(Name, Vec<u8>)>,
     },
+    /// The broker has told a member that it has left, or somebody that it was made to.
+    MemberLeft { group: Name, reign: u64, member: Name },
     /// A JoinGroup that names a member reached a broker.
     JoinSent { group: Name, member: Name },
     /// A SyncGroup request reached the broker, with the assignment if the sender has one to give.

@@ -31,6 +31,7 @@ pub(crate) struct Join<'a> {
     pub(crate) client: &'a Name,
     pub(crate) member: &'a Name,
     pub(crate) instance: Option<&'a Name>,
+    pub(crate) session: Micros,
     pub(crate) leader: &'a Name,
     pub(crate) protocol: &'a Name,
     pub(crate) said: Option<&'a [u8]>,
@@ -59,6 +60,7 @@ impl<'a> Join<'a> {
             client,
             member,
             instance,
+            session,
             leader,
             protocol,
             said,
@@ -74,6 +76,7 @@ impl<'a> Join<'a> {
             client,
             member,
             instance: instance.as_ref(),
+            session: *session,
             leader,
             protocol,
             said: said.as_deref(),
@@ -201,6 +204,14 @@ impl Generations {
         self.group(group).told.entry(member.clone()).or_default().asks += 1;
     }
 
+    /// A member has left: the generation it was in is over.
+    pub(crate) fn member_left(&mut self, (group, reign): (&Name, u64), member: &Name, at: Micros) {
+        let position = self.position;
+        if let Some(reign) = self.reign(group, reign) {
+            reign.left(member, (position, at));
+        }
+    }
+
     /// Whoever is in a generation has asked for it; static members may be away.
     fn all_have_asked(&mut self, number: u64, join: Join<'_>, ledger: &mut Ledger) {
         let this = (number, join.generation);
@@ -292,7 +303,8 @@ impl Generations {
         }
         ledger.check(Promise::GenerationAgreement);
         // Who has been deposed and can't know it yet says so, too; that harms no offset.
-        let Some(why) = group.outdated(reign, &arrival) else { return };
+        let why = group.outdated(reign, &arrival).or_else(|| group.deserted(reign, &arrival));
+        let Some(why) = why else { return };
         let now = ledger.now();
         ledger.broke(Promise::GenerationAgreement, &arrival.group, || {
             let Arrival { broker, member, generation, group, at, .. } = &arrival;
@@ -376,6 +388,13 @@ impl Group {
             ));
         }
         self.outdated(number, arrival)
+    }
+
+    /// Who had left the generation before, so that all others must form another.
+    fn deserted(&self, number: u64, arrival: &Arrival) -> Option<String> {
+        let reign = self.reigns.get(&number)?;
+        let (member, at) = reign.deserter(arrival.generation, arrival.position)?;
+        Some(format!("{member} had left at {at}, so another has to begin"))
     }
 
     /// Why it is not of the current generation of that reign, if so.

@@ -107,6 +107,7 @@ impl Model {
             | What::InstanceListed { .. }
             | What::JoinAnswered { .. }
             | What::JoinSent { .. }
+            | What::MemberLeft { .. }
             | What::SyncSent { .. }
             | What::SyncAnswered { .. }
             | What::CommitArrived { .. }
@@ -279,6 +280,9 @@ impl Model {
                 }
             }
             What::JoinSent { group, member } => generations.join_sent(group, member),
+            What::MemberLeft { group, reign, member } => {
+                generations.member_left((group, *reign), member, ledger.now());
+            }
             What::CommitArrived { op, broker, group, member, generation } => {
                 let at = ledger.now();
                 generations.commit_arrived(*op, (broker, group), (member, *generation), at);

@@ -227,6 +227,8 @@ pub struct Limits {
     pub drift_permille: u64,
     /// How many members a group may have.
     pub members: usize,
+    /// The shortest and the longest session timeout a member may have.
+    pub sessions: (Micros, Micros),
     /// How many states the search for one partition's order may visit before it is given up as
     /// undecided.
     pub search: usize,
@@ -240,6 +242,7 @@ impl Default for Limits {
             idle: Micros::from_secs(60),
             drift_permille: 100,
             members: usize::MAX,
+            sessions: (Micros(0), Micros(u64::MAX)),
             search: 200_000,
         }
     }

@@ -13,7 +13,7 @@ use std::{
 };
 
 use kaas_coordinator::{
-    api::{ErrorCode, Request},
+    api::{ErrorCode, JoinRequest, Request, SyncRequest},
     assignment::{Assignment, Health, View},
     file_name,
     ids::{GroupId, TopicPartition},
@@ -65,8 +65,8 @@ pub struct Lens {
     round: u64,
     /// The view that was published last, to tell which rule routes a group.
     view: Option<View>,
-    /// How long a join may be parked, in microseconds.
-    join_bound: u64,
+    /// How long a join may be parked, in microseconds, in each group with members.
+    join_bounds: BTreeMap<Name, u64>,
     volume_timeout: u64,
     /// Until when nothing is wrong, and how long an answer may take until then.
     calm_until: u64,
@@ -98,9 +98,14 @@ impl Lens {
             staleness: Micros(micros(config.staleness_max)),
             idle: Micros(micros(config.idle_max) + SLACK),
             members: config.group.size_max,
+            sessions: (
+                Micros(micros(config.group.session_timeout_min)),
+                Micros(micros(config.group.session_timeout_max)),
+            ),
             ..Limits::default()
         };
-        let longest = plan.longest_rebalance().max(config.group.initial_rebalance_delay);
+        let shortest = config.group.initial_rebalance_delay;
+        let bounds = plan.rebalances().map(|(group, it)| (group.into(), micros(it.max(shortest))));
         let volume_timeout = config.offsets.volume_timeout;
         let prompt_bound = OPERATIONS_MAX * micros(plan.volume.max) + SLACK;
         Self {
@@ -115,7 +120,7 @@ impl Lens {
             writes: 0,
             round: 0,
             view: None,
-            join_bound: micros(longest + volume_timeout) + SLACK,
+            join_bounds: bounds.collect(),
             volume_timeout: micros(volume_timeout) + SLACK,
             calm_until: plan.first_trouble().map_or(u64::MAX, micros).saturating_sub(prompt_bound),
             prompt_bound,
@@ -217,6 +222,13 @@ impl Lens {
             Note::State { group, state: "Dead", .. } => {
                 self.reigns.over(broker, &file_name::encode(group.as_str()));
             }
+            Note::Idle { group }
+            | Note::Dropped { group, .. }
+            | Note::Fenced { group, .. }
+            | Note::Quarantined { group, .. }
+            | Note::VolumeFailed { group, .. } => {
+                self.reigns.unloaded(broker, &file_name::encode(group.as_str()));
+            }
             _ => {}
         }
     }
@@ -229,7 +241,7 @@ impl Lens {
         local: u64,
         body: &Request,
     ) {
-        let bound = Micros(lateness + self.bound_of(body));
+        let bound = Micros(lateness + self.bound_of(broker, body));
         let (what, local) = (body.api(), Micros(local));
         self.see(What::RequestArrived { request, broker: broker.clone(), local, bound, what });
         match body {
@@ -273,9 +285,15 @@ impl Lens {
     }
 
     /// How long an answer may take, in microseconds.
-    fn bound_of(&self, body: &Request) -> u64 {
+    fn bound_of(&self, broker: &Name, body: &Request) -> u64 {
         match body {
-            Request::JoinGroup(_) | Request::SyncGroup(_) => self.join_bound,
+            Request::JoinGroup(JoinRequest { group, .. })
+            | Request::SyncGroup(SyncRequest { group, .. }) => {
+                let parked = self.join_bounds.get(group.as_str()).copied().unwrap_or_default();
+                // Only who has to load the group first waits for the volume.
+                let is_loaded = self.reigns.is_loaded(broker, &file_name::encode(group.as_str()));
+                parked + if is_loaded { SLACK } else { self.volume_timeout }
+            }
             Request::FindCoordinator { .. } | Request::Heartbeat(_) | Request::LeaveGroup(_) => {
                 SLACK
             }

@@ -15,6 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 mod said;
 
+use said::within_bounds;
+
 /// How many generations of a reign are remembered.
 const GENERATIONS: usize = 8;
 
@@ -47,6 +49,8 @@ struct Generation {
     listed: BTreeMap<Name, Vec<u8>>,
     /// What the leader sent before the first answer, as far as no answer contradicts it.
     offers: Vec<Vec<(Name, Vec<u8>)>>,
+    /// The first member that left: position, who, time.
+    left: Option<(u64, Name, Micros)>,
     /// The first answer to a sync.
     synced: Option<Micros>,
     /// Partition to identity.
@@ -83,6 +87,20 @@ impl Reign {
         told.is_some_and(|&position| position < before)
     }
 
+    /// A member has left; its last generation is over with that.
+    pub(super) fn left(&mut self, member: &Name, (position, at): (u64, Micros)) {
+        let newest = self.generations.values_mut().next_back();
+        if let Some(newest) = newest.filter(|it| it.told.contains_key(member)) {
+            newest.left.get_or_insert_with(|| (position, member.clone(), at));
+        }
+    }
+
+    /// Who had left that generation before that position, and when.
+    pub(super) fn deserter(&self, generation: i32, before: u64) -> Option<(&Name, Micros)> {
+        let (position, member, at) = self.generations.get(&generation)?.left.as_ref()?;
+        (*position < before).then_some((member, *at))
+    }
+
     /// Whether the generation is too old to be remembered.
     pub(super) fn forgot(&self, generation: i32) -> bool {
         self.forgotten.is_some_and(|last| generation <= last)
@@ -111,6 +129,7 @@ impl Reign {
         self.listed(join, ledger);
         self.as_said(join, ledger);
         self.few_enough(join, limits, ledger);
+        within_bounds(join, limits, ledger);
     }
 
     pub(super) fn sync_sent(

@@ -103,3 +103,37 @@ fn a_heartbeat_is_older_than_the_next_generation_or_refused() {
     story.see(What::HeartbeatAnswered { request: 8, reign: 1, well: false });
     story.keeps(GenerationAgreement);
 }
+
+fn leaves(story: &mut Story, member: &str) {
+    story.see(What::MemberLeft { group: name("g"), reign: 1, member: name(member) });
+}
+
+#[test]
+fn all_is_well_in_a_generation_that_somebody_has_left() {
+    let mut story = joined();
+    story.at(2000);
+    beats(&mut story, 7, 1);
+    leaves(&mut story, "m1");
+    story.see(What::HeartbeatAnswered { request: 7, reign: 1, well: true });
+    beats(&mut story, 8, 1);
+    story.see(What::HeartbeatAnswered { request: 8, reign: 1, well: false });
+    story.keeps(GenerationAgreement);
+    beats(&mut story, 9, 1);
+    story.see(What::HeartbeatAnswered { request: 9, reign: 1, well: true });
+    assert_eq!(story.breaks(), [GenerationAgreement]);
+    assert!(story.evidence().contains("m1 had left at 2000ms, so another has to begin"));
+}
+
+#[test]
+fn who_leaves_without_having_been_in_it_ends_nothing() {
+    let mut story = joined();
+    leaves(&mut story, "m3");
+    beats(&mut story, 7, 1);
+    story.see(What::HeartbeatAnswered { request: 7, reign: 1, well: true });
+    leaves(&mut story, "m1");
+    asks(&mut story, "m2");
+    is_told(&mut story, (1, 2), "c2:m2", "m2", "m2");
+    beats(&mut story, 8, 2);
+    story.see(What::HeartbeatAnswered { request: 8, reign: 1, well: true });
+    story.keeps(GenerationAgreement);
+}

@@ -2,7 +2,7 @@
 
 use crate::story::{Story, name, names};
 use model::{
-    Name,
+    Micros, Name,
     Promise::{ExclusiveAssignment, GenerationAgreement},
     What,
 };
@@ -39,6 +39,7 @@ pub(crate) fn is_told(
         client: who.next().expect("a member is written client:id"),
         member: who.next().expect("a member is written client:id"),
         instance: who.next(),
+        session: Micros::from_secs(10),
         leader: name(leader),
         protocol: name("range"),
         said: Some(Vec::new()),
@@ -125,6 +126,7 @@ fn two_protocols() {
         client: name("c2"),
         member: name("m2"),
         instance: None,
+        session: Micros::from_secs(10),
         leader: name("m1"),
         protocol: name("sticky"),
         said: Some(Vec::new()),

@@ -4,11 +4,21 @@ use crate::{
     generations::{joins, listed},
     story::{Story, name},
 };
-use model::{Promise::GenerationAgreement, What};
+use model::{Micros, Promise::GenerationAgreement, What};
 
 /// Member `id` joins generation 1, which `m1` leads, with what it says of itself under the protocol
 /// of the generation, if it offered that.
 fn says(story: &mut Story, id: &str, said: Option<&str>, members: &str) {
+    let session = Micros::from_secs(10);
+    joins_with(story, id, (said, session), members);
+}
+
+/// A member joins with that session timeout.
+fn joins_for(story: &mut Story, session: Micros) {
+    joins_with(story, "m1", (Some(""), session), "m1");
+}
+
+fn joins_with(story: &mut Story, id: &str, (said, session): (Option<&str>, Micros), members: &str) {
     story.see(What::JoinAnswered {
         broker: name("a"),
         group: name("g"),
@@ -17,6 +27,7 @@ fn says(story: &mut Story, id: &str, said: Option<&str>, members: &str) {
         client: name(&format!("client of {id}")),
         member: name(id),
         instance: None,
+        session,
         leader: name("m1"),
         protocol: name("range"),
         said: said.map(|it| it.as_bytes().to_vec()),
@@ -85,4 +96,16 @@ fn more_members_than_allowed() {
     says(&mut story, "m4", Some("z"), "");
     assert_eq!(story.breaks(), [GenerationAgreement]);
     assert!(story.evidence().contains("it is one of 3, 2 are allowed"));
+}
+
+#[test]
+fn a_session_that_is_not_allowed() {
+    for (seconds, is_kept) in [(6, true), (5, false), (60, true), (61, false)] {
+        let mut story = Story::new();
+        story.sessions(Micros::from_secs(6), Micros::from_secs(60));
+        joins_for(&mut story, Micros::from_secs(seconds));
+        assert_eq!(story.breaks().is_empty(), is_kept, "{seconds}");
+        let told = story.evidence().contains("allowed are 6000ms to 60000ms");
+        assert_ne!(told, is_kept, "{seconds}");
+    }
 }

@@ -57,6 +57,12 @@ impl Story {
         self
     }
 
+    /// Session timeouts must be within these.
+    pub(crate) fn sessions(&mut self, shortest: Micros, longest: Micros) -> &mut Story {
+        self.limits.sessions = (shortest, longest);
+        self
+    }
+
     /// Brokers' clocks are that many milliseconds ahead of the world's.
     pub(crate) fn clocks_ahead(&mut self, millis: u64) -> &mut Story {
         self.ahead = millis;

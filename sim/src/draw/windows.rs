@@ -15,6 +15,7 @@ pub(super) const KINDS: &[(&str, Kind, u32)] = &[
     ("cut in a window", cut, 2),
     ("fail in a window", fail, 3),
     ("failover in a window", fail_over, 3),
+    ("leave in a window", leave, 2),
 ];
 
 /// Some moment of a group. Of the many that come in a run, mostly one of the next is meant.
@@ -87,6 +88,16 @@ fn fail(draw: &mut Draw<'_>) {
 fn fail_over(draw: &mut Draw<'_>) {
     let when = some_moment(draw);
     draw.push_when(&when, Action::Failover);
+}
+
+/// A member leaves while its group rebalances.
+fn leave(draw: &mut Draw<'_>) {
+    let Some(client) = draw.consumer() else { return };
+    let moments = [Moment::JoinArrived, Moment::JoinAnswered, Moment::SyncArrived];
+    let moment = *draw.stream.pick(&moments);
+    let nth = u32::try_from(draw.stream.between(1, 4)).expect("a small number");
+    let group = client.rsplit_once('.').map(|(group, _)| group.to_owned());
+    draw.push_when(&When { moment, nth, group }, Action::Leave { client });
 }
 
 /// The group whose moment it is, or some other.

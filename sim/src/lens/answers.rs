@@ -73,7 +73,14 @@ impl Lens {
                 let (reign, well) = (self.reign(broker, &asked.groups[0]), error.is_none());
                 self.see(What::HeartbeatAnswered { request, reign, well });
             }
-            Response::LeaveGroup(it) => record.refused(it.error),
+            Response::LeaveGroup(it) => {
+                record.refused(it.error);
+                let (group, reign) = (&asked.groups[0], self.reign(broker, &asked.groups[0]));
+                for left in it.members.iter().filter(|it| it.error.is_none()) {
+                    let (group, member) = (group.shared(), left.member_id.shared());
+                    self.see(What::MemberLeft { group, reign, member });
+                }
+            }
             Response::OffsetDelete(it) => record.refused(it.error),
             Response::DeleteGroups(groups) => {
                 groups.iter().for_each(|(_, error)| record.refused(*error));
@@ -209,6 +216,7 @@ impl Lens {
             client,
             member,
             instance: asked.instance.clone(),
+            session: Micros(asked.session),
             leader: it.leader.shared(),
             protocol: it.protocol.clone().unwrap_or_else(|| "".into()),
             said: said.map(|it| it.metadata.to_vec()),

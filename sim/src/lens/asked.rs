@@ -8,6 +8,8 @@ use kaas_coordinator::{
 };
 use model::Name;
 
+use crate::seed::micros;
+
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
@@ -24,6 +26,8 @@ pub(super) struct Asked {
     pub(super) member: Name,
     /// The instance id of who joins, if it is static.
     pub(super) instance: Option<Name>,
+    /// The session timeout it joins with, in microseconds.
+    pub(super) session: u64,
     /// What who joins says of itself.
     pub(super) protocols: Vec<Protocol>,
     pub(super) generation: i32,
@@ -74,6 +78,10 @@ impl Asked {
             Request::JoinGroup(it) => it.instance.as_ref().map(InstanceId::shared),
             _ => None,
         };
+        let session = match body {
+            Request::JoinGroup(it) => micros(it.session_timeout),
+            _ => 0,
+        };
         let protocols = match body {
             Request::JoinGroup(it) => it.protocols.clone(),
             _ => Vec::new(),
@@ -91,6 +99,7 @@ impl Asked {
             by_member: !member.is_empty(),
             member,
             instance,
+            session,
             protocols,
             generation,
             key_type,

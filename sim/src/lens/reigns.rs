@@ -30,6 +30,8 @@ struct Latest {
     claims: Vec<String>,
     /// Whether another begins when the take-over is done. Until then the old members are answered.
     is_ending: bool,
+    /// Whether the take-over is done.
+    is_loaded: bool,
 }
 
 /// The group and the claim of `__consumer_offsets/.claims/<group>/<claim>`.
@@ -46,6 +48,7 @@ impl Reigns {
         let latest = latest.brokers.entry(broker.clone()).or_default();
         latest.claims.retain(|it| volume.list(it).is_ok());
         latest.is_ending |= latest.claims.is_empty();
+        latest.is_loaded = false;
         latest.claims.push(path.to_owned());
     }
 
@@ -53,11 +56,25 @@ impl Reigns {
     pub(super) fn taken_over(&mut self, broker: &model::Name, name: &str) {
         let is_ending = |it: &Latest| it.is_ending;
         self.next(broker, name, is_ending);
+        self.set_loaded(broker, name, true);
     }
 
     /// A broker has dropped the group, or the group is gone: what comes next is another reign.
     pub(super) fn over(&mut self, broker: &model::Name, name: &str) {
         self.next(broker, name, |_| true);
+        self.unloaded(broker, name);
+    }
+
+    /// A broker has to take a group over again before it can do anything for it.
+    pub(super) fn unloaded(&mut self, broker: &model::Name, name: &str) {
+        self.set_loaded(broker, name, false);
+    }
+
+    fn set_loaded(&mut self, broker: &model::Name, name: &str, is_loaded: bool) {
+        let group = self.groups.get_mut(name);
+        if let Some(latest) = group.and_then(|it| it.brokers.get_mut(broker)) {
+            latest.is_loaded = is_loaded;
+        }
     }
 
     fn next(&mut self, broker: &model::Name, name: &str, is_due: impl Fn(&Latest) -> bool) {
@@ -74,8 +91,15 @@ impl Reigns {
         for group in self.groups.values_mut() {
             if let Some(latest) = group.brokers.get_mut(broker) {
                 latest.claims.clear();
+                latest.is_loaded = false;
             }
         }
+    }
+
+    /// Whether a broker has taken a group over and not begun to take it over again.
+    pub(super) fn is_loaded(&self, broker: &model::Name, name: &str) -> bool {
+        let latest = self.groups.get(name).and_then(|group| group.brokers.get(broker));
+        latest.is_some_and(|it| it.is_loaded)
     }
 
     /// The reign under which a broker answers for a group; 0 if it never took it over.

@@ -52,12 +52,32 @@ impl Plan {
 
     /// The longest rebalance timeout of any consumer.
     pub fn longest_rebalance(&self) -> Duration {
-        self.longest(|_, rebalance| rebalance)
+        self.rebalances().map(|(_, it)| it).max().unwrap_or_default()
+    }
+
+    /// Each group of consumers, and its rebalance timeout.
+    pub fn rebalances(&self) -> impl Iterator<Item = (&str, Duration)> {
+        self.clients.iter().filter_map(|it| match it {
+            Clients::Group { name, rebalance, .. } => Some((name.as_str(), *rebalance)),
+            Clients::Committer { .. }
+            | Clients::Reader { .. }
+            | Clients::OneShot { .. }
+            | Clients::Admin { .. }
+            | Clients::Rude { .. } => None,
+        })
     }
 
     /// The longest session timeout of any consumer.
     pub fn longest_session(&self) -> Duration {
-        self.longest(|session, _| session)
+        let sessions = self.clients.iter().filter_map(|it| match it {
+            Clients::Group { session, .. } => Some(*session),
+            Clients::Committer { .. }
+            | Clients::Reader { .. }
+            | Clients::OneShot { .. }
+            | Clients::Admin { .. }
+            | Clients::Rude { .. } => None,
+        });
+        sessions.max().unwrap_or_default()
     }
 
     /// The longest timeout of any transaction; `None` if nobody uses any.
@@ -71,17 +91,5 @@ impl Plan {
             | Clients::Rude { .. } => None,
         });
         timeouts.max()
-    }
-
-    fn longest(&self, pick: impl Fn(Duration, Duration) -> Duration) -> Duration {
-        let timeouts = self.clients.iter().filter_map(|it| match it {
-            Clients::Group { session, rebalance, .. } => Some(pick(*session, *rebalance)),
-            Clients::Committer { .. }
-            | Clients::Reader { .. }
-            | Clients::OneShot { .. }
-            | Clients::Admin { .. }
-            | Clients::Rude { .. } => None,
-        });
-        timeouts.max().unwrap_or(Duration::ZERO)
     }
 }

@@ -1,4 +1,4 @@
-//! What members say of themselves as they join, and how many may.
+//! What members say of themselves as they join, how many may, and with what session timeout.
 //!
 //! Only dynamic members are judged. A static one may come back to a generation that began without it
 //! and in which others have taken the room, and its successor is answered in a generation whose
@@ -47,5 +47,18 @@ impl Reign {
                 vec![said(join), why]
             });
         }
+    }
+}
+
+/// A member's session timeout is one that brokers allow.
+pub(super) fn within_bounds(join: Join<'_>, limits: &Limits, ledger: &mut Ledger) {
+    let (shortest, longest) = limits.sessions;
+    if join.session < shortest || join.session > longest {
+        ledger.broke(Promise::GenerationAgreement, join.group, || {
+            let session = join.session;
+            let why =
+                format!("its session timeout is {session}, allowed are {shortest} to {longest}");
+            vec![said(join), why]
+        });
     }
 }
