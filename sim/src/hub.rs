@@ -11,7 +11,7 @@ use std::{
     io, mem,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicI64, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
 };
 
@@ -102,8 +102,16 @@ pub struct Hub {
     posts: Mutex<Vec<Posted>>,
     /// Which brokers the endpoint registry knows to be up, by ordinal.
     ready: Mutex<Vec<bool>>,
-    /// The controller lease's epoch.
-    lease: AtomicI64,
+    /// What each broker is told of the controller's lease, by ordinal.
+    leases: Mutex<Vec<Lease>>,
+}
+
+/// What a broker is told of the controller's lease.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lease {
+    epoch: i64,
+    /// The epoch that it was told last, if it has asked since another was taken note of.
+    told: Option<i64>,
 }
 
 impl Hub {
@@ -121,9 +129,27 @@ impl Hub {
         ready[broker] = is_ready;
     }
 
-    /// Sets the controller lease's epoch.
-    pub fn set_lease(&self, epoch: i64) {
-        self.lease.store(epoch, Ordering::Relaxed);
+    /// Sets the epoch of the controller's lease that a broker is told.
+    pub fn set_lease(&self, broker: usize, epoch: i64) {
+        let mut leases = self.leases.lock().expect("nothing panics with the lock held");
+        if leases.len() <= broker {
+            leases.resize(broker + 1, Lease::default());
+        }
+        leases[broker].epoch = epoch;
+    }
+
+    /// The epoch that a broker was told since this was asked last.
+    pub fn lease_told(&self, broker: usize) -> Option<i64> {
+        let mut leases = self.leases.lock().expect("nothing panics with the lock held");
+        leases.get_mut(broker)?.told.take()
+    }
+
+    fn tell_lease(&self, broker: usize) -> i64 {
+        let mut leases = self.leases.lock().expect("nothing panics with the lock held");
+        // Before the first controller there is no lease.
+        let Some(lease) = leases.get_mut(broker) else { return 0 };
+        lease.told = Some(lease.epoch);
+        lease.epoch
     }
 
     /// Takes what was posted since the last time.
@@ -285,7 +311,7 @@ impl Peers for SimHost {
     }
 
     async fn lease_epoch(&self) -> io::Result<i64> {
-        Ok(self.hub.lease.load(Ordering::Relaxed))
+        Ok(self.hub.tell_lease(self.broker))
     }
 
     async fn call(&self, broker: &BrokerId, request: Request) -> io::Result<Response> {

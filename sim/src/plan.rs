@@ -287,6 +287,15 @@ pub enum Action {
         /// Whether it even reads what the file was before.
         back: bool,
     },
+    /// What a broker is told of the controller's lease stays as it was.
+    OldLease {
+        /// Which.
+        broker: BrokerName,
+        /// How long.
+        duration: Duration,
+        /// Whether it is even told the epoch before.
+        back: bool,
+    },
     /// Messages between clients and a broker do not arrive.
     Cut {
         /// Which broker.

@@ -48,6 +48,7 @@ mod brokers;
 mod clocks;
 mod control;
 mod faults;
+mod lease;
 mod machines;
 mod moments;
 mod peers;

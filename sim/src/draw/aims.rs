@@ -1,10 +1,11 @@
 //! Faults that are aimed: several that, each alone, do no harm.
 
 use super::{
+    between,
     faults::{Draw, Kind},
     millis,
 };
-use crate::plan::{Action, Clients, Failure, Moment, Operation, THERE, When};
+use crate::plan::{Action, Clients, Exit, Failure, Goodbye, Moment, Operation, Plan, THERE, When};
 
 /// Every kind, and how many there are of it at most.
 pub(super) const KINDS: &[(&str, Kind, u32)] = &[
@@ -16,6 +17,8 @@ pub(super) const KINDS: &[(&str, Kind, u32)] = &[
     ("late renames", late_renames, 3),
     ("slow deletion", slow_deletion, 3),
     ("late letter", late_letter, 3),
+    ("orphaned decision", orphaned_decision, 1),
+    ("overtaken commit", overtaken_commit, 3),
 ];
 
 /// Groups move to a broker that can read only now and then: enough to hear of the move, not enough to
@@ -40,16 +43,7 @@ fn blind_take_over(draw: &mut Draw<'_>) {
 /// The owner of a group, which also coordinates the transactions of its first member, reads an old
 /// file while the group moves away: markers go where it was, and nobody there need have noticed.
 fn deaf_coordinator(draw: &mut Draw<'_>) {
-    let transactional = draw.plan.clients.iter().filter_map(|it| match it {
-        Clients::Group { name, transactions: Some(_), .. } => Some(name.clone()),
-        Clients::Group { .. }
-        | Clients::Committer { .. }
-        | Clients::Reader { .. }
-        | Clients::OneShot { .. }
-        | Clients::Admin { .. }
-        | Clients::Rude { .. } => None,
-    });
-    let Some(group) = transactional.into_iter().next() else { return };
+    let Some((group, _)) = transactional(draw.plan) else { return };
     let owner = draw.owner(&format!("{group}.1"));
     let home = Some(owner.clone());
     let before = draw.at - draw.stream.between(2_500, 3_500);
@@ -155,4 +149,51 @@ fn late_letter(draw: &mut Draw<'_>) {
     let then = draw.at + draw.stream.between(takes / 2, 2 * takes);
     let delay = millis(draw.stream.between(10, takes / 2));
     draw.push_at(then, Action::Depose { delay });
+}
+
+/// A transaction's coordinator dies with its decision made and no marker sent, and all who might ask for
+/// that transaction again leave.
+fn orphaned_decision(draw: &mut Draw<'_>) {
+    let Some((group, members)) = transactional(draw.plan) else { return };
+    let of = Some(group.clone());
+    let when = When { moment: Moment::EndAnswered, nth: 1, group: of };
+    let (broker, down) = (THERE.to_owned(), millis(draw.stream.between(6_000, 15_000)));
+    draw.push_when(&when, Action::Restart { broker, down, exit: Exit::Abrupt });
+    for member in 1..=members {
+        draw.push_when(&when, Action::Leave { client: format!("{group}.{member}") });
+    }
+}
+
+/// The owner of a group writes slowly, and a member with a commit under way begins anew: the end of its
+/// transaction comes before the commit is stored.
+fn overtaken_commit(draw: &mut Draw<'_>) {
+    let Some((group, members)) = transactional(draw.plan) else { return };
+    let owner = draw.broker();
+    let home = Some(owner.clone());
+    draw.push_at(
+        draw.at - 2_500,
+        Action::Entry { group: group.clone(), broker: home.clone(), stays: false },
+    );
+    let takes = draw.stream.between(300, 1_500);
+    let (by, duration) = (millis(takes), millis(6 * takes));
+    draw.push(Action::SlowVolume { broker: home, by, duration });
+    let member = between(&mut draw.stream, 1, members);
+    let (client, down) = (format!("{group}.{member}"), draw.duration(1_000));
+    let then = draw.at + draw.stream.between(takes, 4 * takes);
+    draw.push_at(then, Action::Crash { client, down, keeps_id: false, peers: Goodbye::Reset });
+}
+
+/// A group that uses transactions, if there is one, and how many members it has.
+fn transactional(plan: &Plan) -> Option<(String, u32)> {
+    plan.clients.iter().find_map(|it| match it {
+        Clients::Group { name, members, transactions: Some(_), .. } => {
+            Some((name.clone(), *members))
+        }
+        Clients::Group { .. }
+        | Clients::Committer { .. }
+        | Clients::Reader { .. }
+        | Clients::OneShot { .. }
+        | Clients::Admin { .. }
+        | Clients::Rude { .. } => None,
+    })
 }

@@ -21,6 +21,7 @@ const KINDS: &[(&str, Kind, u32)] = &[
     ("jump", jump, 32),
     ("stop clock", stop_clock, 16),
     ("long election", long_election, 1),
+    ("old lease", old_lease, 8),
     ("entry that stays", entry_that_stays, 16),
     ("vanish", vanish, 16),
     ("swizzle", swizzle, 4),
@@ -109,6 +110,20 @@ fn long_election(draw: &mut Draw<'_>) {
     let delay = draw.duration(180_000);
     let reset = draw.stream.percent(60);
     draw.push(Action::Elect { delay, reset });
+}
+
+/// Who hears of a lease late, or forgets it, does harm only around an election: mostly there is one, and
+/// the next view takes its time.
+fn old_lease(draw: &mut Draw<'_>) {
+    let (broker, back) = (draw.broker(), draw.stream.percent(70));
+    let duration = millis(draw.stream.between(1_000, 10_000));
+    draw.push(Action::OldLease { broker, duration, back });
+    if draw.stream.percent(70) {
+        // It has heard of the new one before it goes back.
+        let before = if back { draw.stream.between(1_000, 2_500) } else { 0 };
+        let delay = millis(before + draw.stream.between(1_000, 8_000));
+        draw.push_at(draw.at - before, Action::Elect { delay, reset: false });
+    }
 }
 
 /// The entry names somebody who dies, leaves, or is dead by then; mostly the broker comes back or

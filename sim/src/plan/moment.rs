@@ -133,6 +133,7 @@ impl Action {
             | Self::Flap { broker, .. }
             | Self::Twin { broker, .. }
             | Self::Lag { broker, .. }
+            | Self::OldLease { broker, .. }
             | Self::Cut { broker, .. }
             | Self::CutOff { broker }
             | Self::BlackHole { broker, .. }

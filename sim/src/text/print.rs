@@ -201,6 +201,7 @@ fn subject(action: &Action) -> Words {
         Action::Twin { broker, .. } => line("twin").name(broker),
         Action::Damage { .. } => line("damage"),
         Action::Lag { broker, .. } => line("lag").name(broker),
+        Action::OldLease { broker, .. } => line("old-lease").name(broker),
         Action::Cut { broker, .. } | Action::CutOff { broker } => line("cut").name(broker),
         Action::BlackHole { broker, .. } => line("black-hole").name(broker),
         Action::Reset { broker } => line("reset").name(broker),
@@ -241,7 +242,7 @@ fn options(action: &Action, line: Words) -> Words {
         }
         Action::Panic { nth, .. } => line.unless("nth", Count(*nth), Count(defaults::NTH)),
         Action::Jump { by, .. } => line.option("by", Period(*by)),
-        Action::Lag { duration, back, .. } => {
+        Action::Lag { duration, back, .. } | Action::OldLease { duration, back, .. } => {
             line.unless("back", *back, false).option("for", *duration)
         }
         Action::Depose { delay } => line.option("delay", *delay),

@@ -22,7 +22,7 @@ use crate::{
 /// What the controller knows and what the file shows.
 #[derive(Debug)]
 pub(super) struct Controller {
-    epoch: i64,
+    pub(super) epoch: i64,
     version: i64,
     /// What it believes, by ordinal; those not in the set are absent.
     beliefs: BTreeMap<usize, Health>,
@@ -44,6 +44,8 @@ pub(super) struct Controller {
     pub(super) damage: Option<(Damage, usize)>,
     /// Brokers that read an old file, and the step behind it.
     lagging: BTreeMap<usize, (usize, File)>,
+    /// Brokers that are told an old lease: the step behind it, and the epoch.
+    pub(super) old_leases: BTreeMap<usize, (usize, i64)>,
     /// What was published last, to see whether there is news.
     published: Option<Assignment>,
     views: u32,
@@ -91,6 +93,7 @@ impl Controller {
             file: File::default(),
             damage: None,
             lagging: BTreeMap::new(),
+            old_leases: BTreeMap::new(),
             published: None,
             views: 0,
             is_fixed: plan.is_fixed(),
@@ -132,15 +135,6 @@ impl World {
         self.controller.epoch = 0;
         self.take_lease();
         self.publish();
-    }
-
-    fn take_lease(&mut self) {
-        self.controller.epoch += 1;
-        let epoch = self.controller.epoch;
-        self.hub.set_lease(epoch);
-        for slot in &self.brokers {
-            self.lens.lease_shows(&slot.name, epoch, slot.clock.local(self.now));
-        }
     }
 
     /// The controller looks at a broker and at the endpoints.
@@ -346,8 +340,7 @@ impl World {
             return;
         }
         self.show_file_to(broker);
-        let slot = &self.brokers[broker];
-        self.lens.lease_shows(&slot.name, self.controller.epoch, slot.clock.local(self.now));
+        self.show_lease_to(broker);
     }
 
     /// What a broker reads.

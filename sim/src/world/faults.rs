@@ -67,7 +67,8 @@ impl World {
             | Action::Elect { .. }
             | Action::Twin { .. }
             | Action::Damage { .. }
-            | Action::Lag { .. } => return self.begin_control(step, action),
+            | Action::Lag { .. }
+            | Action::OldLease { .. } => return self.begin_control(step, action),
             Action::Cut { .. }
             | Action::CutOff { .. }
             | Action::BlackHole { .. }
@@ -203,6 +204,10 @@ impl World {
                 self.begin_lag(Self::ordinal(broker), step, *back);
                 Some(micros(*duration))
             }
+            Action::OldLease { broker, duration, back } => {
+                self.begin_old_lease(Self::ordinal(broker), step, *back);
+                Some(micros(*duration))
+            }
             _ => unreachable!("is no step about the controller"),
         }
     }
@@ -276,6 +281,7 @@ impl World {
             Action::Twin { .. } => return self.end_twin(step),
             Action::Damage { .. } => self.mend_file(step),
             Action::Lag { broker, .. } => self.end_lag(Self::ordinal(broker), step),
+            Action::OldLease { broker, .. } => self.end_old_lease(Self::ordinal(broker), step),
             Action::Cut { .. } => {
                 self.net.cuts.retain(|cut| cut.step != step);
                 self.release();

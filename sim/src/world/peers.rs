@@ -24,6 +24,8 @@ const BROKERS: usize = 1 << 20;
 const STRAGGLERS: [u32; 5] = [0, 1, 3, 10, 40];
 /// By how much, in microseconds: a broker waits for five seconds before it sends again.
 const STRAGGLES: (u64, u64) = (20_000, 9_000_000);
+/// How much later than the first the second of two equal markers is sent, in microseconds.
+const ECHOES: (u64, u64) = (20_000, 3_000_000);
 
 /// What brokers have asked each other and not heard yet.
 #[derive(Debug)]
@@ -79,8 +81,25 @@ impl World {
             self.peer_refused(request);
             return;
         }
+        if from.0 != to && matches!(*body, Request::TxnMarker(_)) {
+            self.echo(from, to, &body);
+        }
         let latency = self.peer_latency(from.0, to);
         self.after(latency, Event::PeerUp { request, body });
+    }
+
+    /// As often as messages straggle, a marker arrives twice, as if its connection had broken and whoever
+    /// looks after connections had sent it again. Nobody waits for the second answer.
+    fn echo(&mut self, from: (usize, u64), to: usize, body: &Request) {
+        if !self.peers.stragglers.percent(self.peers.straggling) {
+            return;
+        }
+        self.record.reach(Milestone::MarkerArrivedTwice);
+        let (later, request) =
+            (self.peers.stragglers.between(ECHOES.0, ECHOES.1), self.next_request());
+        let (reply, _) = oneshot::channel();
+        self.peers.calls.insert(request, PeerCall { from, to, moment: None, reply, task: None });
+        self.after(later, Event::PeerUp { request, body: Box::new(body.clone()) });
     }
 
     fn peer_latency(&mut self, from: usize, to: usize) -> u64 {

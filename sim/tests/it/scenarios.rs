@@ -50,6 +50,7 @@ scenarios! {
     fenced_zombie
     group_moves_mid_transaction
     lagging_owner
+    old_lease
     late_description
     never_syncing_leader
     one_shot_storm

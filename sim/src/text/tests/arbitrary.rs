@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// How many kinds of actions [`kind`] tells apart.
-pub(super) const KINDS: usize = 31;
+pub(super) const KINDS: usize = 32;
 
 /// A number for each kind of action; those of one verb are of one kind.
 pub(super) fn kind(action: &Action) -> usize {
@@ -54,6 +54,7 @@ pub(super) fn kind(action: &Action) -> usize {
         Action::Panic { .. } => 28,
         Action::Jump { .. } => 29,
         Action::StopClock { .. } => 30,
+        Action::OldLease { .. } => 31,
     }
 }
 
@@ -305,6 +306,8 @@ fn control(brokers: u32) -> impl Strategy<Value = Action> {
             duration,
             back,
         }),
+        (broker(), duration(), any::<bool>())
+            .prop_map(|(broker, duration, back)| { Action::OldLease { broker, duration, back } }),
     ]
 }
 

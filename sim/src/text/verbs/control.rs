@@ -86,4 +86,16 @@ pub(super) const VERBS: &[Verb] = &[
             Ok(Action::Lag { broker, duration: line.needed("for")?, back })
         }),
     },
+    Verb {
+        name: "old-lease",
+        usage: "old-lease BROKER [back=yes|no] for=DURATION [at=TIME]",
+        about: "What a broker is told of the controller's lease stays as it was, or goes back by one \
+                epoch.",
+        example: "old-lease kaas-1 back=yes for=5s",
+        read: Read::Step(|line, draft| {
+            let broker = draft.broker(line.name()?)?;
+            let back = line.or("back", false)?;
+            Ok(Action::OldLease { broker, duration: line.needed("for")?, back })
+        }),
+    },
 ];
