@@ -5,7 +5,9 @@ use super::{
     faults::{Draw, Kind},
     millis,
 };
-use crate::plan::{Action, BrokerName, Exit, Failure, Moment, Operation, THERE, Way, When};
+use crate::plan::{
+    Action, BrokerName, Exit, Failure, Goodbye, Moment, Operation, THERE, Way, When,
+};
 
 /// Every kind, and how many there are of it at most.
 pub(super) const KINDS: &[(&str, Kind, u32)] = &[
@@ -16,6 +18,7 @@ pub(super) const KINDS: &[(&str, Kind, u32)] = &[
     ("fail in a window", fail, 3),
     ("failover in a window", fail_over, 3),
     ("leave in a window", leave, 2),
+    ("crash in a window", crash, 4),
 ];
 
 /// Some moment of a group. Of the many that come in a run, mostly one of the next is meant.
@@ -98,6 +101,24 @@ fn leave(draw: &mut Draw<'_>) {
     let nth = u32::try_from(draw.stream.between(1, 4)).expect("a small number");
     let group = client.rsplit_once('.').map(|(group, _)| group.to_owned());
     draw.push_when(&When { moment, nth, group }, Action::Leave { client });
+}
+
+/// A member's process dies in the middle of a commit, or of the end of a transaction.
+fn crash(draw: &mut Draw<'_>) {
+    let Some(client) = draw.consumer() else { return };
+    let moment = *draw.stream.pick(&[
+        Moment::CommitArrived,
+        Moment::CommitAnswered,
+        Moment::Staged,
+        Moment::Renamed,
+        Moment::EndArrived,
+        Moment::EndAnswered,
+    ]);
+    let nth = u32::try_from(draw.stream.between(1, 4)).expect("a small number");
+    let group = client.rsplit_once('.').map(|(group, _)| group.to_owned());
+    let (down, peers) = (draw.duration(5_000), Goodbye::Reset);
+    let action = Action::Crash { client, down, keeps_id: false, peers };
+    draw.push_when(&When { moment, nth, group }, action);
 }
 
 /// The group whose moment it is, or some other.
