@@ -61,7 +61,8 @@ impl Release {
         if content.starts_with(br#"{"group":"#) {
             return Some(Self::Current);
         }
-        content.starts_with(br#"{"offsets":{"#).then_some(Self::Former)
+        let is_whole = content.starts_with(br#"{"offsets":{"#) && content.ends_with(b"}}");
+        is_whole.then_some(Self::Former)
     }
 }
 
@@ -134,7 +135,9 @@ mod tests {
         assert_eq!(Release::that_wrote(&content), Some(Release::Current));
         let content = Release::Former.of_file(FILE, content);
         assert_eq!(Release::that_wrote(&content), Some(Release::Former));
-        assert_eq!(Release::that_wrote(b"{\"orders/0\":7}"), None);
+        for other in [r#"{"orders/0":7}"#, r#"{"offsets":{"orders/0":7"#] {
+            assert_eq!(Release::that_wrote(other.as_bytes()), None, "{other}");
+        }
     }
 
     #[test]

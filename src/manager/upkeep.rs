@@ -119,6 +119,9 @@ impl Manager {
         let groups: Vec<_> = self.entries.keys().cloned().collect();
         for group in groups {
             self.with_entry(&group, turn, |entry, core| {
+                // Again, if that failed when the group was taken over.
+                entry.stamp(core, turn);
+                entry.write_next(core, turn);
                 entry.expire(core, turn);
                 entry.ask_about_orphans(core, turn);
                 entry.vanish_if_useless(core, turn);

@@ -111,6 +111,37 @@ fn offsets_outlive_their_retention_nowhere() {
 }
 
 #[test]
+fn offsets_of_a_former_release_are_kept_for_one_retention_more() {
+    let mut config = Config::default();
+    config.offsets.retention = Duration::from_mins(25);
+    let former = r#"{"offsets":{"events/0":7},"metadata":{"events/0":"w"}}"#;
+    let knows_times =
+        |still: &Still, group| file_of(still, group).map(|it| it.contains("committedMs"));
+    let mut still = Still::start(config.clone());
+    still.advance(Duration::from_mins(5));
+    put_file(&still, "warm", former);
+    put_file(&still, "cold", former);
+    assert_eq!(error(&still.call(fetch("warm"))), ErrorCode::None);
+    still.work();
+    assert_eq!(knows_times(&still, "warm"), Some(true), "its owner says so at once");
+    assert_eq!(knows_times(&still, "cold"), Some(false), "nobody has asked for it");
+    still.advance(Duration::from_mins(6));
+    assert_eq!(knows_times(&still, "cold"), Some(true), "it was searched for");
+    still.advance(Duration::from_mins(20));
+    assert_eq!(file_of(&still, "warm"), None);
+    assert_eq!(knows_times(&still, "cold"), Some(true));
+    still.advance(Duration::from_mins(10));
+    assert_eq!(file_of(&still, "cold"), None);
+
+    config.offsets.retention = Duration::MAX;
+    let mut still = Still::start(config);
+    put_file(&still, "g", former);
+    assert_eq!(error(&still.call(fetch("g"))), ErrorCode::None);
+    still.advance(Duration::from_mins(21));
+    assert_eq!(file_of(&still, "g").as_deref(), Some(former), "what is kept for ever has no age");
+}
+
+#[test]
 fn retention_ends_groups_that_hold_nothing() {
     let mut still = Still::start(Config::default());
     assert_eq!(error(&still.call(commit("with-offsets"))), ErrorCode::None);
