@@ -79,6 +79,24 @@ fn the_file_says_since_when_the_group_is_empty() {
 }
 
 #[test]
+fn the_file_says_that_a_group_has_members_again() {
+    let former = r#"{"offsets":{"events/0":7}}"#;
+    let empty =
+        OLD.replace("{\"offsets", "{\"protocolType\":\"consumer\",\"emptySinceMs\":0,\"offsets");
+    for (case, content) in [("never had any", former), ("had none", &empty)] {
+        let mut still = Still::start(Config::default());
+        put_file(&still, "g", content);
+        let joining = Call::send(&still, join("g"));
+        still.advance(4 * SECOND);
+        assert_eq!(error(&joining.answer()), ErrorCode::None);
+        // They commit nothing; who takes over from a dead owner must not count from before them.
+        let file = file_of(&still, "g").expect("it has offsets");
+        let knows_members = file.contains("protocolType") && !file.contains("emptySinceMs");
+        assert!(knows_members, "who {case}: {file}");
+    }
+}
+
+#[test]
 fn a_list_names_groups_in_memory_and_on_the_volume_once() {
     let mut still = Still::start(Config::default());
     put_file(&still, "cold", OLD);
