@@ -55,7 +55,7 @@ pub struct GroupConfig {
 pub struct OffsetsConfig {
     /// `offset.metadata.max.bytes`; Kafka counts UTF-16 units.
     pub metadata_max: usize,
-    /// `offsets.retention.minutes` (KIP-211).
+    /// `offsets.retention.minutes` (KIP-211); [`Duration::MAX`] keeps offsets for ever.
     pub retention: Duration,
     /// `offsets.retention.check.interval.ms`.
     pub retention_check_interval: Duration,
@@ -86,6 +86,13 @@ pub struct TxnConfig {
     pub scan_interval: Duration,
     /// How long a marker waits that was not acknowledged, and a write that has failed.
     pub retry_backoff: Duration,
+}
+
+impl OffsetsConfig {
+    /// Whether offsets expire at all.
+    pub fn has_retention(&self) -> bool {
+        self.retention < Duration::MAX
+    }
 }
 
 impl Default for Config {

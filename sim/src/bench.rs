@@ -9,6 +9,7 @@ use std::{
 
 use crate::{
     plan::{Action, Clients, Exit, Failure, Operation, Plan, Span, Step, Topic, Way},
+    release::Release,
     run,
     runner::{self, Children, Order, Stopwatch, Suite},
     seed::Seed,
@@ -36,6 +37,7 @@ pub fn standard(seed: Seed) -> Plan {
         claim: vec![format!("The standard plan, seed {seed}.")],
         seed: seed.0,
         brokers: 3,
+        release: Release::Current,
         network: Span { min: ms(1), max: ms(5) },
         volume: Span { min: Duration::from_micros(200), max: ms(2) },
         drift_ppm: 200,

@@ -4,13 +4,14 @@
 //! only, few have all, so that every pair of kinds meets without the others. Every draw comes from a
 //! stream of its own purpose; `faults.rs` and `machines.rs` draw the single faults, `windows.rs` those
 //! that wait for a moment, `aims.rs` some that do harm only together, `rude.rs` who is static or rude,
-//! `lasting.rs` what does not heal.
+//! `lasting.rs` what does not heal, `releases.rs` a rolling upgrade.
 
 use std::time::Duration;
 
 use crate::{
     bench,
     plan::{Action, Clients, Plan, Span, Step, Topic},
+    release::Release,
     seed::{Seed, Stream},
 };
 
@@ -18,6 +19,7 @@ mod aims;
 mod faults;
 mod lasting;
 mod machines;
+mod releases;
 mod rude;
 mod windows;
 
@@ -41,6 +43,7 @@ pub fn draw(seed: Seed, profile: &str) -> Option<Plan> {
         claim: vec![format!("Drawn from seed {seed}, profile {profile}.")],
         seed: seed.0,
         brokers,
+        release: Release::Current,
         network: span(&mut stream, 500, 20_000),
         volume: span(&mut stream, 100, 10_000),
         drift_ppm: small(&mut stream, 500),
@@ -61,6 +64,7 @@ pub fn draw(seed: Seed, profile: &str) -> Option<Plan> {
         machines::draw(&plan, lasts, is_storm, &mut steps);
         lasting::draw(&plan, lasts, &mut steps);
         plan.steps = steps;
+        releases::draw(&mut plan, lasts);
     }
     plan.steps.push(Step {
         at: None,

@@ -25,6 +25,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     clock::BrokerClock,
+    release::Release,
     seed::Stream,
     volume::{Op, Reply},
 };
@@ -170,6 +171,8 @@ pub struct SimHost {
     hub: Arc<Hub>,
     broker: usize,
     incarnation: u64,
+    /// What its process is of, and so what it makes of files.
+    release: Release,
     clock: Arc<BrokerClock>,
     entropy: Mutex<Stream>,
 }
@@ -178,12 +181,12 @@ impl SimHost {
     /// The host of one incarnation.
     pub fn new(
         hub: Arc<Hub>,
-        broker: usize,
-        incarnation: u64,
+        (broker, incarnation): (usize, u64),
+        release: Release,
         clock: Arc<BrokerClock>,
         entropy: Stream,
     ) -> Self {
-        Self { hub, broker, incarnation, clock, entropy: Mutex::new(entropy) }
+        Self { hub, broker, incarnation, release, clock, entropy: Mutex::new(entropy) }
     }
 
     /// Posts something to the world.
@@ -238,10 +241,12 @@ impl Host for SimHost {
 
 impl Volume for SimHost {
     async fn read(&self, path: &str) -> io::Result<Vec<u8>> {
-        self.operate(Op::Read(path.into())).await.map(Reply::content)
+        let content = self.operate(Op::Read(path.into())).await.map(Reply::content)?;
+        Ok(self.release.of_file(path, content))
     }
 
     async fn write(&self, path: &str, content: Vec<u8>) -> io::Result<()> {
+        let content = self.release.of_file(path, content);
         self.operate(Op::Write(path.into(), content)).await.map(drop)
     }
 

@@ -338,11 +338,11 @@ impl Lens {
             }
             // Where it comes from is where it was written to.
             Op::Rename(_, to) => {
+                self.mended(to);
                 volume.read(usize::MAX, to).ok().and_then(|content| group_inside(&content))
             }
             _ => None,
         };
-        self.mended(group.as_ref());
         self.see(What::FileChanged { path: Arc::clone(op.path()), group });
     }
 
@@ -414,8 +414,8 @@ fn outcome_of(error: ErrorCode) -> Outcome {
     }
 }
 
-/// The id inside a file. In that of a group it is the first thing there, so the rest need not be
-/// read.
+/// The id inside a file, if one is: the former release writes none. In that of a group it is the first
+/// thing there, so the rest need not be read.
 fn group_inside(content: &[u8]) -> Option<Name> {
     if let Some(rest) = content.strip_prefix(br#"{"group":"#) {
         let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<String>();

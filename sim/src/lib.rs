@@ -21,6 +21,7 @@ pub mod output;
 pub mod plan;
 pub mod prove;
 pub mod record;
+pub mod release;
 pub mod run;
 pub mod runner;
 pub mod seed;

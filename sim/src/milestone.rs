@@ -104,6 +104,8 @@ milestones! {
     BrokerClosedInOrder "broker-closed-in-order" "a broker gave its claims back and closed",
     BrokerDiedHoldingGroups "broker-died-holding-groups" "a broker died that held groups",
     BrokerDiedSilently "broker-died-silently" "a broker died and its peers saw nothing",
+    FormerFileRead "former-file-read" "the current release read an offset file of the former",
+    CurrentFileRewritten "current-file-rewritten" "the former release rewrote an offset file of the current",
     PausedBrokerWoke "paused-broker-woke" "a paused broker went on",
     StarvedBrokerAnswered "starved-broker-answered" "a broker that gets little of its processor's time answered with success",
     RequestDied "request-died" "the task of a request died in the middle",

@@ -20,6 +20,7 @@
 //! | `machines.rs` | little time for brokers, tasks that die |
 //! | `clocks.rs` | brokers' timers, and what happens to their clocks |
 //! | `processes.rs` | what steps do to single clients |
+//! | `releases.rs` | of which release a broker is, and when two meet in a file |
 //! | `settle.rs` | after the last step: heal, settle, look at everything once more |
 
 use std::sync::Arc;
@@ -54,6 +55,7 @@ mod moments;
 mod peers;
 mod processes;
 mod queue;
+mod releases;
 mod script;
 mod settle;
 mod sluggish;

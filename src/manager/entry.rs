@@ -254,22 +254,38 @@ impl Entry {
         Some(result)
     }
 
-    /// Keeps the file's idea of when the group became Empty: it must outlive this memory, since
-    /// retention counts from it.
+    /// Keeps the file's idea of whether the group has members, and since when it has none: it must
+    /// outlive this memory, since retention counts from it.
     fn note_emptiness(&mut self, core: &mut Core, turn: &Turn<'_>) {
         let Some(group) = &self.group else { return };
-        if group.state() != State::Empty {
-            self.empty_since = None;
+        if group.protocol_type().is_none() {
             return;
         }
-        if group.protocol_type().is_some() && self.empty_since.is_none() {
-            self.empty_since = Some(turn.unix_ms);
-            if matches!(&self.store, Store::Ready { file, .. } if !file.is_empty()) {
-                let touch = Queued { ticket: None, what: Change::Touch, answer: None, by: None };
-                self.queue.push_back(touch);
-                self.write_next(core, turn);
-            }
+        let is_news = if group.state() == State::Empty {
+            let is_news = self.empty_since.is_none();
+            self.empty_since.get_or_insert(turn.unix_ms);
+            is_news
+        } else {
+            self.empty_since = None;
+            self.is_memberless_on_volume()
+        };
+        if is_news && matches!(&self.store, Store::Ready { file, .. } if !file.is_empty()) {
+            self.touch(core, turn);
         }
+    }
+
+    /// Whether the next owner would read that the group has no members, or never had any, and count
+    /// the age of its offsets from there.
+    fn is_memberless_on_volume(&self) -> bool {
+        let Store::Ready { file, .. } = &self.store else { return false };
+        self.writing.is_none() && (file.empty_since.is_some() || file.protocol_type.is_none())
+    }
+
+    /// Queues that the file be written as it is.
+    pub(super) fn touch(&mut self, core: &mut Core, turn: &Turn<'_>) {
+        let touch = Queued { ticket: None, what: Change::Touch, answer: None, by: None };
+        self.queue.push_back(touch);
+        self.write_next(core, turn);
     }
 
     /// The group goes from memory. Whoever waits is told NOT_COORDINATOR; the claim is given back.

@@ -157,8 +157,11 @@ fn is_overdue(file: &OffsetFile, now_ms: i64, config: &OffsetsConfig) -> bool {
     };
     // Who had members when its coordinator died has no `empty_since`; its next owner decides.
     let orphaned = file.protocol_type.is_some() && file.empty_since.is_none();
+    // Nobody knows how old some of it is; who takes it over says so for the future.
+    let lacks_times = config.has_retention() && !file.tells_all_times();
     let is_old = |it: &PendingTxn| it.is_older_than(config.txn_orphan_after, now_ms);
     orphaned
+        || lacks_times
         || file.pending.transactions().any(is_old)
         || !expired(file, &Retention { now_ms, keep: config.retention, situation }).is_empty()
 }

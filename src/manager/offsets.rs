@@ -245,6 +245,7 @@ impl Entry {
             | Change::DeleteOffsets(_)
             | Change::Expire(_)
             | Change::DeleteGroup
+            | Change::Stamp { .. }
             | Change::Touch => false,
         })
     }
@@ -307,9 +308,21 @@ impl Entry {
                 | Change::EndTxn { .. }
                 | Change::DeleteOffsets(_)
                 | Change::Expire(_)
+                | Change::Stamp { .. }
                 | Change::Touch,
                 _,
             ) => Ok(()),
+        }
+    }
+
+    /// Queues that offsets without a time count from now: a broker of a former release has written
+    /// the file.
+    pub(super) fn stamp(&mut self, core: &Core, turn: &Turn<'_>) {
+        let Store::Ready { file, .. } = &self.store else { return };
+        let lacks_times = core.config.offsets.has_retention() && !file.tells_all_times();
+        if lacks_times && self.writing.is_none() {
+            let what = Change::Stamp { now_ms: turn.unix_ms };
+            self.queue.push_back(Queued { ticket: None, what, answer: None, by: None });
         }
     }
 

@@ -93,6 +93,7 @@ impl Entry {
             self.empty_since = file.empty_since.or(had_members.then_some(turn.unix_ms));
         }
         self.store = Store::Ready { claim, file, changes: 0 };
+        self.stamp(core, turn);
         for (ticket, request) in std::mem::take(&mut self.waiting) {
             self.handle(core, turn, ticket, request);
         }
@@ -160,7 +161,7 @@ impl Entry {
                 Change::DeleteGroup | Change::DeleteOffsets(_) | Change::Expire(_) => true,
                 // As in Kafka, a group without anything stays until the retention task comes by.
                 Change::CommitInTxn { .. } | Change::EndTxn { .. } => false,
-                Change::Commit { .. } | Change::Touch => false,
+                Change::Commit { .. } | Change::Stamp { .. } | Change::Touch => false,
             };
             change.answer(core, turn, &self.id, Ok(()));
         }

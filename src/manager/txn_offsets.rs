@@ -204,6 +204,7 @@ impl Entry {
             | Change::DeleteOffsets(_)
             | Change::Expire(_)
             | Change::DeleteGroup
+            | Change::Stamp { .. }
             | Change::Touch => false,
         };
         stored || writing.chain(&self.queue).any(is_of)

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::{
     Core, Manager, Turn,
-    entry::{Entry, Queued, Store},
+    entry::{Entry, Store},
     job::Job,
 };
 use crate::{
@@ -16,7 +16,6 @@ use crate::{
     group::Ticket,
     ids::GroupId,
     note::Note,
-    offset_store::batch::Change,
     ports::Instant,
 };
 
@@ -119,6 +118,9 @@ impl Manager {
         let groups: Vec<_> = self.entries.keys().cloned().collect();
         for group in groups {
             self.with_entry(&group, turn, |entry, core| {
+                // Again, if that failed when the group was taken over.
+                entry.stamp(core, turn);
+                entry.write_next(core, turn);
                 entry.expire(core, turn);
                 entry.ask_about_orphans(core, turn);
                 entry.vanish_if_useless(core, turn);
@@ -186,9 +188,7 @@ impl Entry {
         {
             // Retention counts from it, so it must not go with the memory.
             self.used_at = turn.now;
-            let touch = Queued { ticket: None, what: Change::Touch, answer: None, by: None };
-            self.queue.push_back(touch);
-            self.write_next(core, turn);
+            self.touch(core, turn);
             return;
         }
         core.notes.push(Note::Idle { group: self.id.clone() });

@@ -50,6 +50,11 @@ pub enum Change {
     Expire(Vec<TopicPartition>),
     /// Forget everything.
     DeleteGroup,
+    /// Offsets of which nobody said when they were committed count as committed now.
+    Stamp {
+        /// Now, in milliseconds since 1970.
+        now_ms: i64,
+    },
     /// Only write what the coordinator knows of the group.
     Touch,
 }
@@ -92,6 +97,11 @@ pub fn apply(file: &mut OffsetFile, change: &Change) {
             file.offsets.clear();
             file.pending.clear();
         }
+        Change::Stamp { now_ms } => {
+            for committed in file.offsets.values_mut() {
+                committed.committed_ms.get_or_insert(*now_ms);
+            }
+        }
         Change::Touch => {}
     }
 }
@@ -106,7 +116,7 @@ fn committed(
         offset: commit.offset,
         leader_epoch: commit.leader_epoch,
         metadata: Arc::clone(&commit.metadata),
-        committed_ms,
+        committed_ms: Some(committed_ms),
         expires_ms,
         position,
     };
@@ -163,14 +173,16 @@ pub fn expired(file: &OffsetFile, retention: &Retention<'_>) -> Vec<TopicPartiti
             Situation::Consuming { is_subscribed } if is_subscribed(&partition.topic) => {
                 return false;
             }
-            Situation::Empty { since: Some(since) } => since,
+            Situation::Empty { since: Some(since) } => Some(since),
             Situation::Empty { since: None }
             | Situation::Consuming { .. }
             | Situation::Standalone => committed.committed_ms,
         };
-        match committed.expires_ms {
-            Some(expires) => retention.now_ms >= expires,
-            None => retention.now_ms.saturating_sub(base) >= keep_ms,
+        match (committed.expires_ms, base) {
+            (Some(expires), _) => retention.now_ms >= expires,
+            (None, Some(base)) => retention.now_ms.saturating_sub(base) >= keep_ms,
+            // It counts from when an owner stamps it.
+            (None, None) => false,
         }
     };
     let offsets = file.offsets.iter().filter(|(partition, it)| is_expired(partition, it));
@@ -203,6 +215,40 @@ mod tests {
         let expired = expired(&file, &retention);
         let topics: Vec<_> = expired.iter().map(|it| it.topic.as_str()).collect();
         assert_eq!(topics, expected, "at {now_ms} while {situation:?}");
+    }
+
+    #[test]
+    fn what_has_no_time_expires_one_retention_after_it_was_stamped() {
+        let mut file = OffsetFile::default();
+        commit(&mut file, "a", 100, None);
+        let known = file.offsets.clone();
+        commit(&mut file, "b", 200, None);
+        for (partition, committed) in &mut file.offsets {
+            committed.committed_ms.take_if(|_| !known.contains_key(partition));
+        }
+        let is_subscribed = |_: &Topic| false;
+        let situations = [
+            Situation::Standalone,
+            Situation::Empty { since: None },
+            Situation::Consuming { is_subscribed: &is_subscribed },
+        ];
+        let expired_at = |file: &OffsetFile, now_ms, situation| {
+            let keep = Duration::from_millis(1000);
+            let expired = expired(file, &Retention { now_ms, keep, situation });
+            expired.iter().map(|it| it.topic.as_str().to_owned()).collect::<Vec<_>>().join(" ")
+        };
+        assert!(!file.tells_all_times());
+        for situation in situations {
+            assert_eq!(expired_at(&file, i64::MAX, situation), "a", "{situation:?}");
+        }
+        let since = Situation::Empty { since: Some(0) };
+        assert_eq!(expired_at(&file, 1000, since), "a b", "nobody asks for the commit");
+        apply(&mut file, &Change::Stamp { now_ms: 5000 });
+        assert!(file.tells_all_times());
+        for situation in situations {
+            assert_eq!(expired_at(&file, 5999, situation), "a", "{situation:?}");
+            assert_eq!(expired_at(&file, 6000, situation), "a b", "{situation:?}");
+        }
     }
 
     #[test]

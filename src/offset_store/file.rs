@@ -39,8 +39,8 @@ pub struct Committed {
     pub leader_epoch: i32,
     /// The client's note.
     pub metadata: Arc<str>,
-    /// When it was committed, in milliseconds since 1970; 0 if an older writer did not say.
-    pub committed_ms: i64,
+    /// When it was committed, in milliseconds since 1970; `None` if a former writer did not say.
+    pub committed_ms: Option<i64>,
     /// When it expires whatever the group does, in milliseconds since 1970 (commits of v2 to v4).
     pub expires_ms: Option<i64>,
     /// The file's `sequence` when it was committed. Only compared with that of pending offsets, and
@@ -82,6 +82,11 @@ impl OffsetFile {
         self.offsets.is_empty() && self.pending.is_empty()
     }
 
+    /// Whether it says of every offset when that was committed.
+    pub fn tells_all_times(&self) -> bool {
+        self.offsets.values().all(|it| it.committed_ms.is_some())
+    }
+
     /// Reads the file of `group`.
     pub fn parse(group: &GroupId, content: &[u8]) -> Result<Self, BadFile> {
         let (stored, file) = Self::parse_any(content)?;
@@ -120,7 +125,7 @@ impl OffsetFile {
         }
         for (partition, time) in take_map(&mut map, key::COMMITTED, |v| v.as_i64())? {
             if let Some(committed) = offsets.get_mut(&partition) {
-                committed.committed_ms = time;
+                committed.committed_ms = Some(time);
             }
         }
         for (partition, time) in take_map(&mut map, key::EXPIRES, |v| v.as_i64())? {
@@ -161,7 +166,7 @@ fn plain_offsets(offsets: BTreeMap<TopicPartition, i64>) -> BTreeMap<TopicPartit
         offset,
         leader_epoch: -1,
         metadata: "".into(),
-        committed_ms: 0,
+        committed_ms: None,
         expires_ms: None,
         position: 0,
     };
@@ -238,8 +243,7 @@ impl Serialize for Envelope<'_> {
         Column(self, metadata).write(&mut map, key::METADATA)?;
         let epoch = |it: &Committed| Some(it.leader_epoch).filter(|epoch| *epoch >= 0);
         Column(self, epoch).write(&mut map, key::LEADER_EPOCHS)?;
-        let committed = |it: &Committed| Some(it.committed_ms).filter(|time| *time != 0);
-        Column(self, committed).write(&mut map, key::COMMITTED)?;
+        Column(self, |it| it.committed_ms).write(&mut map, key::COMMITTED)?;
         Column(self, |it| it.expires_ms).write(&mut map, key::EXPIRES)?;
         if let Some(protocol_type) = &file.protocol_type {
             map.serialize_entry(key::PROTOCOL_TYPE, protocol_type)?;

@@ -138,7 +138,7 @@ struct StoredOffset {
     offset: i64,
     leader_epoch: i32,
     metadata: Arc<str>,
-    committed_ms: i64,
+    committed_ms: Option<i64>,
     position: u64,
 }
 

@@ -79,6 +79,24 @@ fn the_file_says_since_when_the_group_is_empty() {
 }
 
 #[test]
+fn the_file_says_that_a_group_has_members_again() {
+    let former = r#"{"offsets":{"events/0":7}}"#;
+    let empty =
+        OLD.replace("{\"offsets", "{\"protocolType\":\"consumer\",\"emptySinceMs\":0,\"offsets");
+    for (case, content) in [("never had any", former), ("had none", &empty)] {
+        let mut still = Still::start(Config::default());
+        put_file(&still, "g", content);
+        let joining = Call::send(&still, join("g"));
+        still.advance(4 * SECOND);
+        assert_eq!(error(&joining.answer()), ErrorCode::None);
+        // They commit nothing; who takes over from a dead owner must not count from before them.
+        let file = file_of(&still, "g").expect("it has offsets");
+        let knows_members = file.contains("protocolType") && !file.contains("emptySinceMs");
+        assert!(knows_members, "who {case}: {file}");
+    }
+}
+
+#[test]
 fn a_list_names_groups_in_memory_and_on_the_volume_once() {
     let mut still = Still::start(Config::default());
     put_file(&still, "cold", OLD);
@@ -108,6 +126,37 @@ fn offsets_outlive_their_retention_nowhere() {
     assert!(file_of(&still, "warm").is_some());
     still.advance(Duration::from_mins(10));
     assert_eq!(file_of(&still, "warm"), None);
+}
+
+#[test]
+fn offsets_of_a_former_release_are_kept_for_one_retention_more() {
+    let mut config = Config::default();
+    config.offsets.retention = Duration::from_mins(25);
+    let former = r#"{"offsets":{"events/0":7},"metadata":{"events/0":"w"}}"#;
+    let knows_times =
+        |still: &Still, group| file_of(still, group).map(|it| it.contains("committedMs"));
+    let mut still = Still::start(config.clone());
+    still.advance(Duration::from_mins(5));
+    put_file(&still, "warm", former);
+    put_file(&still, "cold", former);
+    assert_eq!(error(&still.call(fetch("warm"))), ErrorCode::None);
+    still.work();
+    assert_eq!(knows_times(&still, "warm"), Some(true), "its owner says so at once");
+    assert_eq!(knows_times(&still, "cold"), Some(false), "nobody has asked for it");
+    still.advance(Duration::from_mins(6));
+    assert_eq!(knows_times(&still, "cold"), Some(true), "it was searched for");
+    still.advance(Duration::from_mins(20));
+    assert_eq!(file_of(&still, "warm"), None);
+    assert_eq!(knows_times(&still, "cold"), Some(true));
+    still.advance(Duration::from_mins(10));
+    assert_eq!(file_of(&still, "cold"), None);
+
+    config.offsets.retention = Duration::MAX;
+    let mut still = Still::start(config);
+    put_file(&still, "g", former);
+    assert_eq!(error(&still.call(fetch("g"))), ErrorCode::None);
+    still.advance(Duration::from_mins(21));
+    assert_eq!(file_of(&still, "g").as_deref(), Some(former), "what is kept for ever has no age");
 }
 
 #[test]

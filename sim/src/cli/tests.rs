@@ -13,6 +13,7 @@ use crate::{
     milestone::Milestone,
     outcome::{FaultCount, Finding, Outcome, Verdict},
     plan::{Plan, Span},
+    release::Release,
     seed::Seed,
 };
 
@@ -95,6 +96,7 @@ fn plan(seed: Seed) -> Plan {
         claim: vec!["drawn".to_owned()],
         seed: seed.0,
         brokers: 3,
+        release: Release::Current,
         network: Span::fixed(Duration::from_millis(1)),
         volume: Span::fixed(Duration::from_millis(1)),
         drift_ppm: 0,

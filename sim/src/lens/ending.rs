@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kaas_coordinator::{api::KeyType, broker::Status};
+use kaas_coordinator::{api::KeyType, broker::Status, offset_store::OFFSETS_DIR};
 use model::{Kind, Micros, Name, What};
 
 use super::Lens;
@@ -25,9 +25,10 @@ impl Lens {
         self.broken.files.insert(group.into());
     }
 
-    /// A broker has published a file, which is whole.
-    pub(super) fn mended(&mut self, group: Option<&Name>) {
-        if let Some(group) = group {
+    /// A broker has published a file, which is whole. Only files with plain names rot.
+    pub(super) fn mended(&mut self, path: &str) {
+        let name = path.strip_prefix(OFFSETS_DIR).and_then(|it| it.strip_prefix('/'));
+        if let Some(group) = name.and_then(|it| it.strip_suffix(".json")) {
             self.broken.files.remove(group);
         }
     }

@@ -3,12 +3,20 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{Action, Clients, Plan, Span};
+use crate::release::Release;
 
 impl Plan {
     /// Whether nothing that happens may depend on the seed: a scenario, whose trace is a snapshot.
     pub fn is_fixed(&self) -> bool {
         let is_fixed = |span: Span| span.min == span.max;
         is_fixed(self.network) && is_fixed(self.volume) && self.drift_ppm == 0
+    }
+
+    /// Whether any broker may be of the former release.
+    pub fn knows_former(&self) -> bool {
+        let is_former =
+            |action: &Action| matches!(action, Action::Install { release: Release::Former, .. });
+        self.release == Release::Former || self.steps.iter().any(|it| is_former(&it.action))
     }
 
     /// When the first thing happens that may disturb anybody; at once if a step has no time.

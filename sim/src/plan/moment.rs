@@ -123,6 +123,7 @@ impl Action {
     pub fn broker_mut(&mut self) -> Option<&mut BrokerName> {
         match self {
             Self::Restart { broker, .. }
+            | Self::Install { broker, .. }
             | Self::Kill { broker, .. }
             | Self::Start { broker }
             | Self::Pause { broker, .. }

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use super::Failure;
 use crate::{
     plan::{Clients, Plan},
+    release::Release,
     seed::Seed,
     text,
 };
@@ -119,6 +120,9 @@ pub fn features(plan: &Plan) -> BTreeSet<&'static str> {
         1 => drop(features.insert("one broker")),
         2..=5 => {}
         _ => drop(features.insert("many brokers")),
+    }
+    if plan.release == Release::Former {
+        features.insert("former release");
     }
     let moments = plan.steps.iter().filter_map(|it| it.when.as_ref());
     features.extend(moments.map(|it| it.moment.word()));

@@ -2,10 +2,15 @@
 
 use std::time::Duration;
 
-use crate::plan::{Exit, Goodbye, Operation, Plan, Span, Way};
+use crate::{
+    plan::{Exit, Goodbye, Operation, Plan, Span, Way},
+    release::Release,
+};
 
 /// The seed of a plan that does not say.
 pub const SEED: u64 = 0;
+/// The release that brokers begin with.
+pub const RELEASE: Release = Release::Current;
 /// How long a message takes.
 pub const NETWORK: Span = Span::fixed(Duration::from_millis(2));
 /// How long an operation on the volume takes.
@@ -45,6 +50,7 @@ pub(super) fn blank() -> Plan {
         claim: Vec::new(),
         seed: SEED,
         brokers: 0,
+        release: RELEASE,
         network: NETWORK,
         volume: VOLUME,
         drift_ppm: DRIFT_PPM,

@@ -91,7 +91,18 @@ impl Reader {
                 self.step_lines.push(number);
             }
         }
+        self.need_one_release()?;
         line.finish()
+    }
+
+    /// What is pending would be gone when a broker of the former release writes the file.
+    fn need_one_release(&self) -> Result<(), String> {
+        let plan = &self.draft.plan;
+        if plan.longest_transaction().is_some() && plan.knows_former() {
+            let why = "the former release drops what waits for the end of a transaction";
+            return Err(format!("{why}; leave out `release=former` or `transactions=`"));
+        }
+        Ok(())
     }
 
     fn when(&self, line: &Line<'_>) -> Result<Option<When>, String> {

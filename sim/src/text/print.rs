@@ -100,7 +100,11 @@ fn settings(plan: &Plan) -> Vec<Words> {
     let is_usual = |it: &Words| it.options.is_empty() && it.names.is_empty();
     let seed = (plan.seed != defaults::SEED).then(|| plan.seed.write());
     let settings = [
-        line("brokers").name(&Count(plan.brokers).write()),
+        line("brokers").name(&Count(plan.brokers).write()).unless(
+            "release",
+            plan.release,
+            defaults::RELEASE,
+        ),
         seed.iter().fold(line("seed"), |it, seed| it.name(seed)),
         line("network").unless("latency", plan.network, defaults::NETWORK),
         line("volume").unless("latency", plan.volume, defaults::VOLUME),
@@ -185,6 +189,7 @@ fn subject(action: &Action) -> Words {
             groups.iter().fold(line("stable"), |it, name| it.name(name))
         }
         Action::Restart { broker, .. } => line("restart").name(broker),
+        Action::Install { broker, .. } => line("install").name(broker),
         Action::Kill { broker, .. } => line("kill").name(broker),
         Action::Start { broker } => line("start").name(broker),
         Action::Pause { broker, .. } => line("pause").name(broker),
@@ -253,6 +258,10 @@ fn options(action: &Action, line: Words) -> Words {
         Action::Restart { down, exit, .. } => {
             line.option("down", *down).unless("how", *exit, defaults::EXIT)
         }
+        Action::Install { release, down, exit, .. } => line
+            .option("release", *release)
+            .option("down", *down)
+            .unless("how", *exit, defaults::EXIT),
         Action::Kill { peers, .. } => line.unless("peers", *peers, defaults::GOODBYE),
         Action::StopIn { on, nth, pause, .. } => line
             .option("on", *on)

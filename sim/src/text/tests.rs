@@ -240,6 +240,23 @@ fn an_error_in_a_declaration_says_where_and_what_would_be_right() {
 }
 
 #[test]
+fn transactions_need_the_current_release_everywhere() {
+    let why = "the former release drops what waits for the end of a transaction; leave out \
+               `release=former` or `transactions=`";
+    let topic = "topic orders partitions=1";
+    let group = "group g topic=orders members=1 transactions=9s";
+    let check = |lines: &[&str]| {
+        let text = format!("# Claim.\n{}", lines.join("\n"));
+        let error = parse("x.scn", &text).unwrap_err();
+        let last = lines.len() + 1;
+        assert_eq!(error.to_string(), format!("x.scn:{last}: {why}"), "{text}");
+    };
+    check(&["brokers 3 release=former", topic, group]);
+    check(&[topic, group, "brokers 3 release=former"]);
+    check(&["brokers 3", topic, group, "install kaas-0 release=former down=1s at=9s"]);
+}
+
+#[test]
 fn a_broker_may_be_named_above_the_line_it_comes_with() {
     let text = "# Claim.\nbrokers 1\nstart kaas-4 at=9s\nscale to=5 at=1s\n";
     let plan = parse("x.scn", text).unwrap();

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::{
     plan::{Damage, Exit, Failure, Goodbye, Manner, Moment, Operation, Span, Way},
+    release::Release,
     seed::micros,
 };
 
@@ -291,6 +292,10 @@ impl<T: Choice> Value for T {
 
 impl Choice for bool {
     const ALL: &'static [(&'static str, Self)] = &[("yes", true), ("no", false)];
+}
+
+impl Choice for Release {
+    const ALL: &'static [(&'static str, Self)] = Self::ALL;
 }
 
 impl Choice for Exit {

@@ -12,6 +12,7 @@ use crate::{
     hub::{Post, SimHost},
     milestone::Milestone,
     plan::Goodbye,
+    release::Release,
     seed::Stream,
 };
 
@@ -24,6 +25,12 @@ pub(super) struct BrokerSlot {
     pub(super) clock_stopped: Option<(usize, u64)>,
     /// How often it was started; 0 if never.
     pub(super) incarnation: u64,
+    /// The release that it is of, or was in its last life.
+    pub(super) release: Release,
+    /// The release that its next life is of, and the step that says so.
+    pub(super) next_release: Option<(Release, usize)>,
+    /// The step that made it one of another release, until that has had an effect.
+    pub(super) installed_by: Option<usize>,
     pub(super) up: Option<Up>,
     /// Whether its machine is gone too: connections hang instead of being refused.
     pub(super) is_silent: bool,
@@ -62,6 +69,9 @@ impl World {
             timers: Timers::default(),
             clock_stopped: None,
             incarnation: 0,
+            release: self.plan.release,
+            next_release: None,
+            installed_by: None,
             up: None,
             is_silent: false,
             is_member: true,
@@ -76,19 +86,21 @@ impl World {
         if slot.up.is_some() || !slot.is_member {
             return;
         }
+        let is_another = slot.change_release();
         slot.incarnation += 1;
         slot.is_silent = false;
         slot.down_by = None;
         let instance = (broker as u64) << 32 | slot.incarnation;
         let host = SimHost::new(
             Arc::clone(&self.hub),
-            broker,
-            slot.incarnation,
+            (broker, slot.incarnation),
+            slot.release,
             Arc::clone(&slot.clock),
             Stream::new(self.plan.seed, "entropy", instance),
         );
         let id = (&*slot.name).into();
-        let coordinator = Arc::new(Broker::new(id, config::of(&self.plan), host));
+        let config = slot.release.of_config(config::of(&self.plan));
+        let coordinator = Arc::new(Broker::new(id, config, host));
         let node = self.handle.create_node().name(format!("{}#{}", slot.name, slot.incarnation));
         let node = node.build();
         let task = Arc::clone(&coordinator);
@@ -103,8 +115,11 @@ impl World {
         self.lens.broker_started(&slot.name, local);
         if slot.incarnation > 1 {
             self.record.reach(Milestone::BrokerCameBack);
-            let name = slot.name.clone();
-            self.record.tell(&name, || "up".to_owned());
+            let (name, release) = (slot.name.clone(), slot.release.word());
+            self.record.tell(&name, || match is_another {
+                true => format!("up, of the {release} release"),
+                false => "up".to_owned(),
+            });
         }
         self.touched = true;
         self.show_everything(broker);

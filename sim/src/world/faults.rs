@@ -5,6 +5,8 @@
     reason = "each function begins the actions of one part of the world"
 )]
 
+use std::time::Duration;
+
 use super::{
     Event, World,
     control::Twin,
@@ -44,9 +46,10 @@ impl World {
         match action {
             Action::Wait { duration } => return Some(micros(*duration)),
             Action::Stable { .. } => unreachable!("the script waits for stability itself"),
-            Action::Restart { .. } | Action::Kill { .. } | Action::Start { .. } => {
-                return self.begin_process(step, action);
-            }
+            Action::Restart { .. }
+            | Action::Install { .. }
+            | Action::Kill { .. }
+            | Action::Start { .. } => return self.begin_process(step, action),
             Action::Pause { broker, duration } => {
                 self.pause(Self::ordinal(broker), step);
                 return Some(micros(*duration));
@@ -98,28 +101,15 @@ impl World {
     fn begin_process(&mut self, step: usize, action: &Action) -> Option<u64> {
         match action {
             Action::Restart { broker, down, exit } => {
+                self.go_away(Self::ordinal(broker), (*down, *exit), Some(step))
+            }
+            Action::Install { broker, release, down, exit } => {
                 let broker = Self::ordinal(broker);
-                if !self.exists(broker) || self.brokers[broker].up.is_none() {
-                    return None;
+                if self.exists(broker) {
+                    self.install(broker, *release, step);
                 }
-                match exit {
-                    Exit::Abrupt => {
-                        self.brokers[broker].down_by = Some(step);
-                        self.kill(broker, Goodbye::Reset);
-                        Some(micros(*down))
-                    }
-                    Exit::Graceful => {
-                        self.brokers[broker].down_by = Some(step);
-                        self.controller.draining.insert(broker);
-                        self.controller.cause = Some(step);
-                        let name = self.brokers[broker].name.clone();
-                        self.record.tell(&name, || "drains".to_owned());
-                        self.after(0, Event::Notice { broker });
-                        let incarnation = self.brokers[broker].incarnation;
-                        self.after(DRAIN, Event::Close { broker, incarnation });
-                        Some(DRAIN + micros(*down))
-                    }
-                }
+                // It is not the absence that this is about.
+                self.go_away(broker, (*down, *exit), None)
             }
             Action::Kill { broker, peers } => {
                 let broker = Self::ordinal(broker);
@@ -137,6 +127,37 @@ impl World {
                 None
             }
             _ => unreachable!("is no step about processes"),
+        }
+    }
+
+    /// A broker goes, for so long and in such a way, as an effect of `blamed` if it is one.
+    fn go_away(
+        &mut self,
+        broker: usize,
+        (down, exit): (Duration, Exit),
+        blamed: Option<usize>,
+    ) -> Option<u64> {
+        if !self.exists(broker) || self.brokers[broker].up.is_none() {
+            return None;
+        }
+        self.brokers[broker].down_by = blamed;
+        match exit {
+            Exit::Abrupt => {
+                self.kill(broker, Goodbye::Reset);
+                Some(micros(down))
+            }
+            Exit::Graceful => {
+                self.controller.draining.insert(broker);
+                if blamed.is_some() {
+                    self.controller.cause = blamed;
+                }
+                let name = self.brokers[broker].name.clone();
+                self.record.tell(&name, || "drains".to_owned());
+                self.after(0, Event::Notice { broker });
+                let incarnation = self.brokers[broker].incarnation;
+                self.after(DRAIN, Event::Close { broker, incarnation });
+                Some(DRAIN + micros(down))
+            }
         }
     }
 
@@ -245,7 +266,7 @@ impl World {
     /// Ends what a step began. Returns whether that was all of it.
     pub(super) fn end_action(&mut self, step: usize, action: &Action) -> bool {
         match action {
-            Action::Restart { broker, .. } => {
+            Action::Restart { broker, .. } | Action::Install { broker, .. } => {
                 let broker = Self::ordinal(broker);
                 self.controller.draining.remove(&broker);
                 self.boot(broker);

@@ -283,7 +283,9 @@ impl World {
             self.moment_of_operation(broker, op);
             return Ok(Reply::Content(content.to_vec()));
         }
+        let before = self.author_of(op);
         let reply = self.volume.apply(broker, op)?;
+        self.releases_meet(broker, op, before);
         self.moment_of_operation(broker, op);
         match op.kind() {
             Operation::Write | Operation::CreateDir | Operation::Remove | Operation::Rename => {

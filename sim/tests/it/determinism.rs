@@ -9,6 +9,7 @@ use sim::{
     hub::SimHost,
     net::Net,
     plan::{Plan, Span},
+    release::Release,
     run,
     seed::{Seed, Stream, micros},
     text,
@@ -131,7 +132,13 @@ fn draws_of_one_purpose_move_no_other() {
     let entropy = |broker: u64, incarnation: u64| {
         let stream = Stream::new(7, "entropy", broker << 32 | incarnation);
         let broker = usize::try_from(broker).expect("a small number");
-        SimHost::new(Default::default(), broker, incarnation, Default::default(), stream)
+        SimHost::new(
+            Default::default(),
+            (broker, incarnation),
+            Release::Current,
+            Default::default(),
+            stream,
+        )
     };
     let (first, other, again) = (entropy(0, 1), entropy(0, 2), entropy(0, 1));
     for _ in 0..100 {

@@ -17,6 +17,7 @@ use madsim::{
 };
 use sim::{
     hub::{Hub, Post, SimHost},
+    release::Release,
     run::REST,
     seed::Stream,
 };
@@ -141,7 +142,13 @@ fn destructors_run_at_a_kill_and_can_post() {
         let hub = Arc::new(Hub::default());
         let host = |incarnation| {
             let stream = Stream::new(1, "entropy", incarnation);
-            SimHost::new(Arc::clone(&hub), 0, incarnation, Default::default(), stream)
+            SimHost::new(
+                Arc::clone(&hub),
+                (0, incarnation),
+                Release::Current,
+                Default::default(),
+                stream,
+            )
         };
         let (dying, living) = (host(1), host(2));
         let node = node("kaas-0");

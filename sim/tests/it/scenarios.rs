@@ -58,6 +58,7 @@ scenarios! {
     regain_after_loss
     request_dies
     rolling_restart
+    rolling_upgrade
     scale_out
     silent_death
     stale_handle

@@ -32,7 +32,7 @@ fn a_full_file_survives_a_round_trip() {
             offset: i64::from(partition) - 1,
             leader_epoch: partition - 1,
             metadata: ["", "note", "\"ü\0"][usize::try_from(partition).unwrap()].into(),
-            committed_ms: i64::from(partition) * 1000,
+            committed_ms: (partition > 0).then_some(i64::from(partition) * 1000),
             expires_ms: (partition == 2).then_some(77),
             position: 0,
         };

@@ -14,11 +14,12 @@ use crate::{
         Action, Clients, Damage, Exit, Failure, Goodbye, Manner, Moment, Operation, Plan, Span,
         Step, THERE, Topic, Way, When,
     },
+    release::Release,
     text::defaults,
 };
 
 /// How many kinds of actions [`kind`] tells apart.
-pub(super) const KINDS: usize = 32;
+pub(super) const KINDS: usize = 33;
 
 /// A number for each kind of action; those of one verb are of one kind.
 pub(super) fn kind(action: &Action) -> usize {
@@ -55,6 +56,7 @@ pub(super) fn kind(action: &Action) -> usize {
         Action::Jump { .. } => 29,
         Action::StopClock { .. } => 30,
         Action::OldLease { .. } => 31,
+        Action::Install { .. } => 32,
     }
 }
 
@@ -72,7 +74,9 @@ fn declarations() -> impl Strategy<Value = Plan> {
     let claim = ("[!-~]([ -~]{0,20}[!-~])?", vec("([ -~]{0,20}[!-~])?", 0..3));
     let claim = claim.prop_map(|(first, others)| [vec![first], others].concat());
     let seed = or_usual(defaults::SEED, any::<u64>());
-    let numbers = (seed, 1_u32..12, or_usual(defaults::DRIFT_PPM, 0_u32..1_000_000));
+    let release = or_usual(defaults::RELEASE, Just(Release::Former));
+    let drift = or_usual(defaults::DRIFT_PPM, 0_u32..1_000_000);
+    let numbers = (seed, (1_u32..12, release), drift);
     let times = (
         or_usual(defaults::NETWORK, span()),
         or_usual(defaults::VOLUME, span()),
@@ -107,12 +111,13 @@ fn declarations() -> impl Strategy<Value = Plan> {
     let group_max = option::of(1_u32..50);
     (claim, (numbers, group_max), times, [(); 3].map(|()| 1_u32..100), clients).prop_map(
         |(claim, (numbers, group_max), (network, volume, stagger), partitions, clients)| {
-            let (seed, brokers, drift_ppm) = numbers;
+            let (seed, (brokers, release), drift_ppm) = numbers;
             let topics = TOPICS.into_iter().zip(partitions);
-            Plan {
+            let mut plan = Plan {
                 claim,
                 seed,
                 brokers,
+                release,
                 network,
                 volume,
                 drift_ppm,
@@ -123,7 +128,11 @@ fn declarations() -> impl Strategy<Value = Plan> {
                     .collect(),
                 clients,
                 steps: Vec::new(),
+            };
+            if plan.longest_transaction().is_some() {
+                plan.release = Release::Current;
             }
+            plan
         },
     )
 }
@@ -234,6 +243,7 @@ fn step(plan: &Plan) -> impl Strategy<Value = Step> + use<> {
     });
     let others = prop_oneof![
         7 => cluster(plan.brokers),
+        1 => install(plan),
         4 => machine(plan.brokers),
         6 => control(plan.brokers),
         3 => network(plan.brokers),
@@ -276,6 +286,17 @@ fn cluster(brokers: u32) -> impl Strategy<Value = Action> {
         (broker(), duration()).prop_map(|(broker, duration)| Action::Pause { broker, duration }),
         stop.prop_map(|(broker, on, nth, pause)| Action::StopIn { broker, on, nth, pause }),
     ]
+}
+
+/// Transactions need the current release everywhere.
+fn install(plan: &Plan) -> impl Strategy<Value = Action> + use<> {
+    let releases = match plan.longest_transaction() {
+        Some(_) => vec![Release::Current],
+        None => vec![Release::Former, Release::Current],
+    };
+    let exit = select(vec![Exit::Graceful, Exit::Abrupt]);
+    (broker(plan.brokers), select(releases), duration(), exit)
+        .prop_map(|(broker, release, down, exit)| Action::Install { broker, release, down, exit })
 }
 
 fn machine(brokers: u32) -> impl Strategy<Value = Action> {

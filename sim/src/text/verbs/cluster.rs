@@ -39,6 +39,20 @@ pub(super) const VERBS: &[Verb] = &[
         }),
     },
     Verb {
+        name: "install",
+        usage: "install BROKER release=former|current down=DURATION [how=graceful|abrupt] [at=TIME]",
+        about: "A broker goes and comes back as one of another release, as in a rolling upgrade.",
+        example: "install kaas-1 release=former down=3s",
+        read: Read::Step(|line, draft| {
+            Ok(Action::Install {
+                broker: draft.broker(line.name()?)?,
+                release: line.needed("release")?,
+                down: line.needed("down")?,
+                exit: line.or("how", defaults::EXIT)?,
+            })
+        }),
+    },
+    Verb {
         name: "kill",
         usage: "kill BROKER [peers=reset|silent] [at=TIME]",
         about: "A broker dies and stays away; its peers see their connections end, or nothing.",

@@ -15,12 +15,14 @@ use crate::{
 pub(super) const VERBS: &[Verb] = &[
     Verb {
         name: "brokers",
-        usage: "brokers COUNT",
-        about: "How many brokers there are at first: `kaas-0` and up.",
+        usage: "brokers COUNT [release=former|current]",
+        about: "How many brokers there are at first, `kaas-0` and up, and of which release: the \
+                current one, or the former with fewer keys in its files.",
         example: "brokers 3",
         read: Read::Setting(|line, draft| {
             let Count(brokers) = line.value()?;
             draft.plan.brokers = brokers;
+            draft.plan.release = line.or("release", defaults::RELEASE)?;
             Ok(())
         }),
     },
