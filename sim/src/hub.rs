@@ -111,6 +111,8 @@ pub struct Hub {
 #[derive(Clone, Copy, Debug, Default)]
 struct Lease {
     epoch: i64,
+    /// What it is told from the second time on.
+    then: i64,
     /// The epoch that it was told last, if it has asked since another was taken note of.
     told: Option<i64>,
 }
@@ -130,13 +132,13 @@ impl Hub {
         ready[broker] = is_ready;
     }
 
-    /// Sets the epoch of the controller's lease that a broker is told.
-    pub fn set_lease(&self, broker: usize, epoch: i64) {
+    /// Sets the epoch of the controller's lease that a broker is told the next time, and from then on.
+    pub fn set_lease(&self, broker: usize, epoch: i64, then: i64) {
         let mut leases = self.leases.lock().expect("nothing panics with the lock held");
         if leases.len() <= broker {
             leases.resize(broker + 1, Lease::default());
         }
-        leases[broker].epoch = epoch;
+        (leases[broker].epoch, leases[broker].then) = (epoch, then);
     }
 
     /// The epoch that a broker was told since this was asked last.
@@ -149,8 +151,9 @@ impl Hub {
         let mut leases = self.leases.lock().expect("nothing panics with the lock held");
         // Before the first controller there is no lease.
         let Some(lease) = leases.get_mut(broker) else { return 0 };
-        lease.told = Some(lease.epoch);
-        lease.epoch
+        let epoch = std::mem::replace(&mut lease.epoch, lease.then);
+        lease.told = Some(epoch);
+        epoch
     }
 
     /// Takes what was posted since the last time.

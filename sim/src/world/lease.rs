@@ -11,16 +11,21 @@ impl World {
         }
         self.controller.epoch += 1;
         for broker in 0..self.brokers.len() {
-            self.show_lease_to(broker);
+            if !self.controller.old_leases.contains_key(&broker) {
+                self.show_lease_to(broker);
+            }
         }
     }
 
-    /// A broker goes on being told the lease as it is now, or `back`, as it was before.
+    /// A broker goes on being told the lease as it is now; if it goes `back`, it is told that once, and
+    /// from then on what it was before: what it has never heard of it can't forget.
     pub(super) fn begin_old_lease(&mut self, broker: usize, step: usize, back: bool) {
         let epoch = self.controller.epoch - i64::from(back && self.controller.epoch > 1);
         self.controller.old_leases.insert(broker, (step, epoch));
         if broker < self.brokers.len() {
-            self.show_lease_to(broker);
+            self.notice_old_lease(broker);
+            self.hub.set_lease(broker, self.controller.epoch, epoch);
+            self.lens_sees_lease(broker, epoch);
         }
     }
 
@@ -39,7 +44,11 @@ impl World {
         self.notice_old_lease(broker);
         let old = self.controller.old_leases.get(&broker).map(|(_, epoch)| *epoch);
         let epoch = old.unwrap_or(self.controller.epoch);
-        self.hub.set_lease(broker, epoch);
+        self.hub.set_lease(broker, epoch, epoch);
+        self.lens_sees_lease(broker, epoch);
+    }
+
+    fn lens_sees_lease(&mut self, broker: usize, epoch: i64) {
         let slot = &self.brokers[broker];
         self.lens.lease_shows(&slot.name, epoch, slot.clock.local(self.now));
     }
