@@ -5,7 +5,9 @@ use super::{
     faults::{Draw, Kind},
     millis,
 };
-use crate::plan::{Action, Clients, Exit, Failure, Goodbye, Moment, Operation, Plan, THERE, When};
+use crate::plan::{
+    Action, Clients, Exit, Failure, Goodbye, Moment, Operation, Plan, THERE, Way, When,
+};
 
 /// Every kind, and how many there are of it at most.
 pub(super) const KINDS: &[(&str, Kind, u32)] = &[
@@ -15,6 +17,7 @@ pub(super) const KINDS: &[(&str, Kind, u32)] = &[
     ("unsynced failover", unsynced_failover, 3),
     ("stopped in a look", stopped_in_a_look, 3),
     ("late renames", late_renames, 3),
+    ("late writes", late_writes, 3),
     ("slow deletion", slow_deletion, 3),
     ("late letter", late_letter, 3),
     ("orphaned decision", orphaned_decision, 1),
@@ -50,11 +53,33 @@ fn deaf_coordinator(draw: &mut Draw<'_>) {
     draw.push_at(before, Action::Entry { group: group.clone(), broker: home, stays: false });
     let duration = millis(draw.stream.between(8_000, 15_000));
     draw.push(Action::Lag { broker: owner.clone(), duration, back: false });
+    // Whoever else asked the old owner would have it look at its claim.
+    for client in onlookers(draw.plan, &group) {
+        let (broker, client, way) = (owner.clone(), Some(client), Way::Requests);
+        draw.push(Action::Cut { broker, client, way, duration });
+    }
     let to = Some(draw.broker());
     draw.push_at(draw.at + 100, Action::Entry { group, broker: to, stays: false });
     // Its members look around.
     let soon = draw.at + draw.stream.between(800, 2_000);
     draw.push_at(soon, Action::Reset { broker: owner });
+}
+
+/// The clients that ask about a group without being its members.
+fn onlookers(plan: &Plan, group: &str) -> Vec<String> {
+    let name = |it: &Clients| match it {
+        Clients::Reader { name, .. } if name == group => Some(format!("{name}~")),
+        Clients::Admin { name, .. } => Some(name.clone()),
+        Clients::Rude { group: of, manner, .. } if of == group => {
+            Some(format!("{of}.{}", manner.word()))
+        }
+        Clients::Group { .. }
+        | Clients::Committer { .. }
+        | Clients::Reader { .. }
+        | Clients::OneShot { .. }
+        | Clients::Rude { .. } => None,
+    };
+    plan.clients.iter().filter_map(name).collect()
 }
 
 /// A group goes to another broker and comes back, and its old owner, which has read of neither, then
@@ -127,6 +152,23 @@ fn late_renames(draw: &mut Draw<'_>) {
         let away = Some(draw.broker());
         let then = draw.at + lasts + draw.stream.between(1_500, 2_500);
         draw.push_at(then, Action::Entry { group: group.clone(), broker: away, stays: false });
+    }
+}
+
+/// Some writes fail, and happen all the same between the steps of the next publish; and the groups move,
+/// so that what is on the volume is read.
+fn late_writes(draw: &mut Draw<'_>) {
+    let lasts = draw.stream.between(1_000, 4_000);
+    let (error, on, percent) = (Failure::Io, Operation::Write, 50);
+    let duration = millis(lasts);
+    draw.push(Action::Fail { broker: None, error, on, percent, duration });
+    for group in draw.plan.groups().iter() {
+        for _ in 0..2 {
+            let away = Some(draw.broker());
+            let then = draw.at + draw.stream.between(300, lasts + 500);
+            let entry = Action::Entry { group: group.clone(), broker: away, stays: false };
+            draw.push_at(then, entry);
+        }
     }
 }
 

@@ -49,10 +49,11 @@ scenarios! {
     deposed_controller
     fenced_zombie
     group_moves_mid_transaction
+    hangs_up_while_it_waits
     lagging_owner
-    old_lease
     late_description
     never_syncing_leader
+    old_lease
     one_shot_storm
     paused_owner_wakes
     regain_after_loss
