@@ -3,7 +3,8 @@
 //!
 //! A transaction's writes wait until its end reaches the coordinator of their group, which may be
 //! long after the end was acknowledged. A plain fetch may give what was there before; a stable one
-//! is refused as long as anything waits. The order of writes is that in which they were appended,
+//! is refused as long as anything waits, and no longer: a producer that is let begin something new shows
+//! that what it had begun before waits nowhere. The order of writes is that in which they were appended,
 //! not that of the ends: a plain commit that came behind the transaction's stays.
 //!
 //! Every answer is judged when it comes: whether the transaction of the write that it gives can have
