@@ -241,10 +241,10 @@ impl World {
         let is_late = self.now >= self.settle.until;
         let awaits_timeouts = !gone.is_empty() && self.plan.longest_transaction().is_some();
         let is_waited_for = |it: &Consumer| !self.lens.is_excused(it.group().as_str());
-        let is_busy = |it: &Consumer| !it.is_between_transactions() && is_waited_for(it);
-        let busy = there.iter().find(|(_, it)| is_busy(it));
-        let why = || "can't end its transaction".to_owned();
-        let busy = busy.map(|(name, _)| Stuck { who: name.to_string(), why: why() });
+        let mut waited_for = there.iter().filter(|(_, it)| is_waited_for(it));
+        let busy = waited_for.find_map(|(name, it)| {
+            Some(Stuck { who: name.to_string(), why: it.busy_with()?.to_owned() })
+        });
         match busy.or_else(|| self.unstable(&[])) {
             Some(stuck) if is_late => self.give_up(stuck),
             None if !awaits_timeouts || is_late => {
@@ -365,11 +365,12 @@ impl World {
         }
     }
 
-    /// Which member of a group is in a transaction, if any is.
+    /// Which member of a group could not begin a transaction, if any.
     fn why_busy(&self, group: &str) -> Option<Stuck> {
         let members = self.members(group);
-        let (name, _) = members.iter().find(|(_, it)| !it.is_between_transactions())?;
-        Some(Stuck { who: name.to_string(), why: "can't end its transaction".to_owned() })
+        members.iter().find_map(|(name, it)| {
+            Some(Stuck { who: name.to_string(), why: it.busy_with()?.to_owned() })
+        })
     }
 
     fn why_unstable(&self, group: &str) -> Option<Stuck> {

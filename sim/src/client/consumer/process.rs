@@ -32,6 +32,17 @@ impl Consumer {
         self
     }
 
+    /// The application ends, and begins after a while with nothing but its names.
+    pub(super) fn begin_anew(&mut self, cx: &mut Cx<'_>, after: u64) {
+        let start = cx.now.saturating_add(after);
+        self.rpc.forget_everything(cx, start);
+        if let Some(it) = &mut self.transactions {
+            it.begin_anew(cx, start);
+        }
+        self.forget_member();
+        self.rejoin(cx, after);
+    }
+
     /// Whether it has a process.
     pub fn is_up(&self) -> bool {
         !matches!(self.phase, Phase::Down | Phase::Gone)

@@ -109,6 +109,13 @@ impl Transactions {
         (self.stage, self.at) = (stage, at);
     }
 
+    /// Its process begins anew at `start`.
+    pub(super) fn begin_anew(&mut self, cx: &mut Cx<'_>, start: u64) {
+        self.rpc.forget_everything(cx, start);
+        (self.open, self.producer, self.is_doubtful) = (None, None, false);
+        self.next(Stage::Init, start);
+    }
+
     /// It is in no transaction any more.
     fn rest(&mut self, now: u64) {
         self.next(if self.is_doubtful { Stage::Init } else { Stage::Idle }, now);
@@ -145,9 +152,17 @@ impl Transactions {
 }
 
 impl Consumer {
-    /// Whether it is in no transaction.
-    pub fn is_between_transactions(&self) -> bool {
-        self.transactions.as_ref().is_none_or(|it| matches!(it.stage, Stage::Init | Stage::Idle))
+    /// Why it could not begin a transaction, if so.
+    pub fn busy_with(&self) -> Option<&'static str> {
+        match self.transactions.as_ref()?.stage {
+            Stage::Idle => None,
+            Stage::Init if !self.is_up() => None,
+            Stage::Init => Some("is not told who it is as a producer"),
+            Stage::AddPartitions | Stage::AddOffsets | Stage::Commit => {
+                Some("can't end its transaction")
+            }
+            Stage::End { .. } | Stage::SecondThoughts { .. } => Some("can't end its transaction"),
+        }
     }
 
     /// Begins no transaction any more.
@@ -405,21 +420,6 @@ impl Consumer {
         cx.record.reach(Milestone::ProducerFenced);
         self.say_goodbye(cx);
         self.begin_anew(cx, RESTART);
-    }
-
-    /// The application ends, and begins after a while with nothing but its names.
-    pub(super) fn begin_anew(&mut self, cx: &mut Cx<'_>, after: u64) {
-        let start = cx.now.saturating_add(after);
-        self.rpc.forget_everything(cx, start);
-        if let Some(it) = &mut self.transactions {
-            it.rpc.forget_everything(cx, start);
-            it.open = None;
-            it.producer = None;
-            it.is_doubtful = false;
-            it.next(Stage::Init, cx.now.saturating_add(after));
-        }
-        self.forget_member();
-        self.rejoin(cx, after);
     }
 
     /// It loses its partitions: what it has begun with them must not count.
