@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use kaas_coordinator::{
-    api::{DescribedGroup, ErrorCode, FoundCoordinator, JoinResponse, KeyType, Producer, Response},
+    api::{
+        DescribedGroup, ErrorCode, FoundCoordinator, JoinResponse, KeyType, LeftMember, Producer,
+        Response,
+    },
     file_name,
     ids::GroupId,
 };
@@ -48,11 +51,8 @@ impl Lens {
             }
             Response::OffsetCommit(partitions) => {
                 partitions.iter().for_each(|(_, error)| record.refused(*error));
-                if let (true, Some((op, _)), true) =
-                    (response.is_success(), asked.ops.first(), asked.by_member)
-                {
-                    let reign = self.reign(broker, &asked.groups[0]);
-                    self.see(What::CommitAccepted { op: *op, reign });
+                if response.is_success() && asked.by_member {
+                    self.accepted(broker, &asked);
                 }
             }
             Response::ListGroups { error, groups } => {
@@ -75,11 +75,7 @@ impl Lens {
             }
             Response::LeaveGroup(it) => {
                 record.refused(it.error);
-                let (group, reign) = (&asked.groups[0], self.reign(broker, &asked.groups[0]));
-                for left in it.members.iter().filter(|it| it.error.is_none()) {
-                    let (group, member) = (group.shared(), left.member_id.shared());
-                    self.see(What::MemberLeft { group, reign, member });
-                }
+                self.left(broker, &asked.groups[0], &it.members);
             }
             Response::OffsetDelete(it) => record.refused(it.error),
             Response::DeleteGroups(groups) => {
@@ -222,6 +218,21 @@ impl Lens {
             said: said.map(|it| it.metadata.to_vec()),
             members: members.collect(),
         });
+    }
+
+    fn accepted(&mut self, broker: &Name, asked: &Asked) {
+        if let Some((op, _)) = asked.ops.first() {
+            let reign = self.reign(broker, &asked.groups[0]);
+            self.see(What::CommitAccepted { op: *op, reign });
+        }
+    }
+
+    fn left(&mut self, broker: &Name, group: &GroupId, members: &[LeftMember]) {
+        let reign = self.reign(broker, group);
+        for left in members.iter().filter(|it| it.error.is_none()) {
+            let (group, member) = (group.shared(), left.member_id.shared());
+            self.see(What::MemberLeft { group, reign, member });
+        }
     }
 
     fn synced(&mut self, at: &At<'_>, asked: &Asked, assignment: &[u8]) {
