@@ -204,9 +204,9 @@ pub enum What {
     InstanceListed { group: Name, reign: u64, member: Name, instance: Name },
     /// The broker emitted a success of JoinGroup. `reign` numbers the take-overs of the group,
     /// rising; a group that was removed and begins again begins a new reign. `instance`: the static
-    /// identity the client asked with, if any; `session`: the timeout it asked for; `said`: what it told of itself under that protocol,
-    /// `None` if it did not offer it. `members`, which the leader alone is told: who there is, and
-    /// what each said.
+    /// identity the client asked with, if any; `session`: the timeout it asked for; `said`: what it
+    /// told of itself under that protocol, `None` if it did not offer it. `members`, which the leader
+    /// alone is told: who there is, and what each said.
     JoinAnswered {
         broker: Name,
         group: Name,

@@ -95,6 +95,7 @@ milestones! {
     VolumeSlow "volume-slow" "a volume operation was slow",
     ChangeInDoubt "change-in-doubt" "a publish failed at or behind its rename and the file was read again",
     CallerSluggish "caller-sluggish" "a request was to run on late when its answer was there",
+    LurkingOperation "lurking-operation" "an operation that had failed happened right behind the next one beside it",
     LateOperation "late-operation" "an operation happened although its broker was dead, or had been told that it failed",
     UnsyncedWriteLost "unsynced-write-lost" "a broker died with a write that was not synced",
     UnsyncedEntriesLost "unsynced-entries-lost" "the volume failed over and lost directory entries",

@@ -20,6 +20,7 @@
 //! | `machines.rs` | little time for brokers, tasks that die |
 //! | `clocks.rs` | brokers' timers, and what happens to their clocks |
 //! | `processes.rs` | what steps do to single clients |
+//! | `lease.rs` | the controller's lease, and what brokers are told of it |
 //! | `releases.rs` | of which release a broker is, and when two meet in a file |
 //! | `settle.rs` | after the last step: heal, settle, look at everything once more |
 

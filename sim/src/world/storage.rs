@@ -167,6 +167,8 @@ impl World {
             self.volume.flush_some(&mut self.storage.flushes);
         }
         let Pending { broker, op, back, is_doomed, reply } = it;
+        // Before it can fail: what begins to lurk with it waits for the next.
+        self.rouse(broker, &op);
         let failure = match is_doomed {
             true => {
                 let error = io::Error::other("the volume has lost what was not synced");
@@ -189,7 +191,6 @@ impl World {
             None => self.apply(broker, &op),
         };
         self.record.fold(broker as u64, 5, number << 1 | u64::from(outcome.is_ok()));
-        self.rouse(broker, &op);
         if self.stop_in(broker, &op) == Some(Fate::Dies) {
             return;
         }
@@ -229,12 +230,13 @@ impl World {
     fn rouse(&mut self, broker: usize, op: &Op) {
         let Storage { lurking, pending, .. } = &mut self.storage;
         let place = |op: &Op| op.path().rsplit_once('/').map(|(place, _)| place.to_owned());
-        let (queue, now) = (&mut self.queue, self.now);
+        let (queue, record, now) = (&mut self.queue, &mut self.record, self.now);
         lurking.retain(|number| {
             let Some(it) = pending.get(number) else { return false };
             let follows = it.broker == broker && place(&it.op) == place(op);
             if follows {
                 queue.push(now, Event::Operate { op: *number });
+                record.reach(Milestone::LurkingOperation);
             }
             !follows
         });

@@ -106,7 +106,7 @@ fn a_replay_tells_all_and_how_to_do_it_again() {
     again     cargo sim replay 3 --trace
     ");
     insta::assert_snapshot!(replay::verdict(&kept(), "cargo sim replay 3 --trace", false), @"
-    kept      every promise: 480 checks, 120 milestones, 3,214 events, 75.000s of simulated time
+    kept      every promise: 480 checks, 121 milestones, 3,214 events, 75.000s of simulated time
     digest    c7cda96659fc7ac44af483958162e01a
     told      cargo sim replay 3 --trace
     ");
