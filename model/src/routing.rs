@@ -77,8 +77,9 @@ impl View {
     /// Whether both route every key to the same broker, whatever else they say: there is no telling a
     /// broker that drains from one that is dead by the routes.
     pub(crate) fn routes_like(&self, other: &View) -> bool {
-        let set = |view: &View| view.brokers.iter().map(|(id, _)| id.clone()).collect::<Vec<_>>();
-        self.explicit == other.explicit && self.alive == other.alive && set(self) == set(other)
+        let (ids, others) = (self.brokers.iter(), other.brokers.iter());
+        let is_same_set = ids.map(|(id, _)| id).eq(others.map(|(id, _)| id));
+        is_same_set && self.alive == other.alive && self.explicit == other.explicit
     }
 
     /// Whether it routes the key to that broker.

@@ -152,7 +152,9 @@ impl World {
         // Another content of the applied order confirms nothing.
         let is_twin = |span: &Span, order| {
             let pinned = sight.pinned.filter(|&(pinned, _)| pinned == order);
-            pinned.is_some_and(|(_, it)| !are_alike(self.view(it), self.view(span.view)))
+            // Nearly always it is the very same, which need not be compared.
+            let other = pinned.filter(|&(_, it)| it != span.view);
+            other.is_some_and(|(_, it)| !are_alike(self.view(it), self.view(span.view)))
         };
         sight.spans(at, reach).filter(move |span| {
             let view = self.view(span.view);
