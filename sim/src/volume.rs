@@ -3,11 +3,10 @@
 //! - What a broker writes is its own until it syncs the file; others see the file as it was. If the
 //!   broker dies first, the write is lost or torn.
 //! - Directory entries (creations, renames, removals) are there for everybody at once, and durable
-//!   when the directory is synced. A failover of the server undoes those that were not, and the syncs
-//!   with which a broker would have made them durable fail.
+//!   when the directory is synced. A failover of the server undoes those that were not.
 //!
 //! This file is the state and what one operation does to it, at one instant. When operations happen,
-//! fail, or get stuck is `world/storage.rs`.
+//! fail, or get stuck is `world/storage.rs`, and who hears of what a failover undoes `world/losses.rs`.
 
 use std::{
     collections::BTreeMap,
@@ -136,14 +135,23 @@ pub struct SharedVolume {
     /// By the directory whose sync makes them durable.
     journal: BTreeMap<Path, Vec<Unsynced>>,
     changes: u64,
-    /// How many changes of a broker in a directory a failover has undone, and no sync has told.
-    bereft: BTreeMap<(usize, Path), u64>,
+}
+
+/// A change of directory entries that a failover has undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undone {
+    /// Its place among all changes.
+    pub order: u64,
+    /// The broker that made it.
+    pub by: usize,
+    /// The directory whose sync would have made it durable.
+    pub dir: Path,
 }
 
 impl Default for SharedVolume {
     fn default() -> Self {
         let nodes = BTreeMap::from([(Path::from(""), Node::Dir)]);
-        Self { nodes, journal: BTreeMap::new(), changes: 0, bereft: BTreeMap::new() }
+        Self { nodes, journal: BTreeMap::new(), changes: 0 }
     }
 }
 
@@ -220,16 +228,6 @@ impl SharedVolume {
         }
         self.journal.remove(path);
         Ok(Reply::Nothing)
-    }
-
-    /// Whether a directory sync that a broker asks for must fail, since a failover has undone a change
-    /// which the broker made before. Each change is told once; what a broker does among the claims of
-    /// one file it does one after the other, so there one error tells of everything.
-    pub fn mourns(&mut self, by: usize, dir: &Path) -> bool {
-        let Some(undone) = self.bereft.get_mut(&(by, Arc::clone(dir))) else { return false };
-        let mourns = *undone > 0;
-        *undone = if dir.contains("/.claims/") { 0 } else { undone.saturating_sub(1) };
-        mourns
     }
 
     fn rename(&mut self, by: usize, from: &Path, to: &Path) -> io::Result<Reply> {
@@ -335,7 +333,6 @@ impl SharedVolume {
                 *flushed = content[..kept].into();
             }
         }
-        self.bereft.retain(|(by, _), _| *by != broker);
         lost
     }
 
@@ -349,18 +346,22 @@ impl SharedVolume {
         self.journal.remove(&dir);
     }
 
-    /// The server fails over to its standby, which has only what was synced. Returns how many
-    /// directory entries are undone.
-    pub fn fail_over(&mut self) -> usize {
+    /// How many changes of directory entries there were so far.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// The server fails over to its standby, which has only what was synced. Returns what is undone.
+    pub fn fail_over(&mut self) -> Vec<Undone> {
         let journal = std::mem::take(&mut self.journal);
         let of_dir = |(dir, entries): (Path, Vec<Unsynced>)| {
             entries.into_iter().map(move |entry| (Arc::clone(&dir), entry))
         };
         let mut entries: Vec<_> = journal.into_iter().flat_map(of_dir).collect();
         entries.sort_by_key(|(_, entry)| entry.order);
-        let undone = entries.len();
+        let mut undone = Vec::new();
         for (dir, entry) in entries.into_iter().rev() {
-            *self.bereft.entry((entry.by, dir)).or_default() += 1;
+            undone.push(Undone { order: entry.order, by: entry.by, dir });
             for (path, node) in entry.before {
                 match node {
                     Some(node) => self.nodes.insert(path, node),

@@ -8,12 +8,16 @@
 use std::{
     collections::BTreeMap,
     io::{self, ErrorKind},
+    ops::Range,
 };
 
 use kaas_coordinator::assignment::ASSIGNMENT_PATH;
 use tokio::sync::oneshot;
 
-use super::{Event, World};
+use super::{
+    Event, World,
+    losses::{Losses, Sync},
+};
 use crate::{
     milestone::Milestone,
     plan::{Failure, Goodbye, Operation, Plan, Span},
@@ -42,6 +46,7 @@ pub(super) struct Storage {
     pending: BTreeMap<u64, Pending>,
     /// Operations that failed and happen right behind the next one beside them.
     lurking: Vec<u64>,
+    losses: Losses,
     operations: u64,
     pub(super) failing: Vec<Failing>,
     pub(super) slow: Vec<SlowVolume>,
@@ -54,7 +59,9 @@ struct Pending {
     op: Op,
     /// How long its outcome takes to come back, in microseconds.
     back: u64,
-    /// Whether a failover has undone what it would make durable.
+    /// If it is of a directory, what it would make durable.
+    sync: Option<Sync>,
+    /// Whether a failover has undone some of that.
     is_doomed: bool,
     /// Where the outcome goes; nowhere if the broker is dead.
     reply: Option<oneshot::Sender<io::Result<Reply>>>,
@@ -63,6 +70,9 @@ struct Pending {
 /// An outcome, and where it goes.
 #[derive(Debug)]
 struct Told {
+    broker: usize,
+    /// The changes of directory entries that it made.
+    changes: Range<u64>,
     outcome: io::Result<Reply>,
     reply: oneshot::Sender<io::Result<Reply>>,
 }
@@ -112,6 +122,7 @@ impl Storage {
             told: BTreeMap::new(),
             pending: BTreeMap::new(),
             lurking: Vec::new(),
+            losses: Losses::default(),
             operations: 0,
             failing: Vec::new(),
             slow: Vec::new(),
@@ -155,8 +166,18 @@ impl World {
         let back = storage.ways_back.as_mut().map_or(0, |it| it.below(takes + 1));
         storage.operations += 1;
         let number = storage.operations;
-        let is_doomed = matches!(&op, Op::SyncDir(dir) if self.volume.mourns(broker, dir));
-        storage.pending.insert(number, Pending { broker, op, back, is_doomed, reply: Some(reply) });
+        let sync = match &op {
+            Op::SyncDir(dir) => {
+                let told = storage.told.values().filter(|it| it.broker == broker);
+                let unheard = told.map(|it| it.changes.clone()).collect();
+                let (dir, behind) = (dir.clone(), self.volume.changes());
+                Some(Sync { broker, dir, at: self.now, behind, unheard })
+            }
+            _ => None,
+        };
+        let is_doomed = sync.as_ref().is_some_and(|it| storage.losses.doom(it));
+        let reply = Some(reply);
+        storage.pending.insert(number, Pending { broker, op, back, sync, is_doomed, reply });
         self.after(takes - back, Event::Operate { op: number });
     }
 
@@ -166,7 +187,8 @@ impl World {
         if !self.storage.is_fixed && self.storage.flushes.percent(1) {
             self.volume.flush_some(&mut self.storage.flushes);
         }
-        let Pending { broker, op, back, is_doomed, reply } = it;
+        let Pending { broker, op, back, is_doomed, reply, .. } = it;
+        let changes = self.volume.changes();
         // Before it can fail: what begins to lurk with it waits for the next.
         self.rouse(broker, &op);
         let failure = match is_doomed {
@@ -197,7 +219,8 @@ impl World {
         match reply {
             Some(reply) if back == 0 => self.touched |= reply.send(outcome).is_ok(),
             Some(reply) => {
-                self.storage.told.insert(number, Told { outcome, reply });
+                let changes = changes..self.volume.changes();
+                self.storage.told.insert(number, Told { broker, changes, outcome, reply });
                 self.after(back, Event::Told { op: number });
             }
             None => self.record.reach(Milestone::LateOperation),
@@ -206,7 +229,7 @@ impl World {
 
     /// The outcome of an operation reaches its broker.
     pub(super) fn told(&mut self, number: u64) {
-        if let Some(Told { outcome, reply }) = self.storage.told.remove(&number) {
+        if let Some(Told { outcome, reply, .. }) = self.storage.told.remove(&number) {
             self.touched |= reply.send(outcome).is_ok();
         }
     }
@@ -218,7 +241,7 @@ impl World {
         let late = storage.faults.below(LATE_MAX);
         storage.operations += 1;
         let number = storage.operations;
-        let it = Pending { broker, op, back: 0, is_doomed: false, reply: None };
+        let it = Pending { broker, op, back: 0, sync: None, is_doomed: false, reply: None };
         storage.pending.insert(number, it);
         match storage.faults.percent(50) {
             true => storage.lurking.push(number),
@@ -287,6 +310,9 @@ impl World {
         }
         let before = self.author_of(op);
         let reply = self.volume.apply(broker, op)?;
+        if let Op::CreateDir(path) = op {
+            self.storage.losses.claim_anew(broker, path);
+        }
         self.releases_meet(broker, op, before);
         self.moment_of_operation(broker, op);
         match op.kind() {
@@ -341,6 +367,7 @@ impl World {
     /// A broker is dead: some of what it had asked for happens all the same, some of that late.
     pub(super) fn storage_of_dead(&mut self, broker: usize) {
         let storage = &mut self.storage;
+        storage.losses.forget_broker(broker);
         let pending = storage.pending.iter().filter(|(_, it)| it.broker == broker);
         let numbers: Vec<u64> = pending.map(|(number, _)| *number).collect();
         for number in numbers {
@@ -372,11 +399,13 @@ impl World {
 
     /// The volume moves to its standby.
     pub(super) fn fail_over(&mut self, step: usize) {
-        let undone = self.volume.fail_over();
+        let lost = self.volume.fail_over();
+        let undone = lost.len();
+        let Storage { losses, pending, .. } = &mut self.storage;
+        losses.mourn(lost);
         // Nobody hears of one that is late, so it can't tell what is lost.
-        for it in self.storage.pending.values_mut().filter(|it| it.reply.is_some()) {
-            it.is_doomed |=
-                matches!(&it.op, Op::SyncDir(dir) if self.volume.mourns(it.broker, dir));
+        for it in pending.values_mut().filter(|it| it.reply.is_some()) {
+            it.is_doomed |= it.sync.as_ref().is_some_and(|it| losses.doom(it));
         }
         if undone > 0 {
             self.record.effect(step);
