@@ -3,10 +3,11 @@
 //! - What a broker writes is its own until it syncs the file; others see the file as it was. If the
 //!   broker dies first, the write is lost or torn.
 //! - Directory entries (creations, renames, removals) are there for everybody at once, and durable
-//!   when the directory is synced. A failover of the server undoes those that were not.
+//!   when the directory is synced. A failover of the server undoes those that were not, and the syncs
+//!   with which a broker would have made them durable fail (`volume/losses.rs`).
 //!
 //! This file is the state and what one operation does to it, at one instant. When operations happen,
-//! fail, or get stuck is `world/storage.rs`, and who hears of what a failover undoes `world/losses.rs`.
+//! fail, or get stuck is `world/storage.rs`.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +15,12 @@ use std::{
     sync::Arc,
 };
 
+use self::losses::{Losses, Undone};
 use crate::{plan::Operation, seed::Stream};
+
+pub use self::losses::Sync;
+
+mod losses;
 
 /// A path; shared, since events and undo entries hold it too.
 pub type Path = Arc<str>;
@@ -135,23 +141,13 @@ pub struct SharedVolume {
     /// By the directory whose sync makes them durable.
     journal: BTreeMap<Path, Vec<Unsynced>>,
     changes: u64,
-}
-
-/// A change of directory entries that a failover has undone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Undone {
-    /// Its place among all changes.
-    pub order: u64,
-    /// The broker that made it.
-    pub by: usize,
-    /// The directory whose sync would have made it durable.
-    pub dir: Path,
+    losses: Losses,
 }
 
 impl Default for SharedVolume {
     fn default() -> Self {
         let nodes = BTreeMap::from([(Path::from(""), Node::Dir)]);
-        Self { nodes, journal: BTreeMap::new(), changes: 0 }
+        Self { nodes, journal: BTreeMap::new(), changes: 0, losses: Losses::default() }
     }
 }
 
@@ -263,6 +259,7 @@ impl SharedVolume {
         }
         self.remember(by, parent(path).into(), &[path]);
         self.nodes.insert(Arc::clone(path), Node::Dir);
+        self.losses.claim_anew(by, path);
         Ok(Reply::Nothing)
     }
 
@@ -333,6 +330,7 @@ impl SharedVolume {
                 *flushed = content[..kept].into();
             }
         }
+        self.losses.forget_broker(broker);
         lost
     }
 
@@ -351,17 +349,23 @@ impl SharedVolume {
         self.changes
     }
 
-    /// The server fails over to its standby, which has only what was synced. Returns what is undone.
-    pub fn fail_over(&mut self) -> Vec<Undone> {
+    /// Whether a sync of a directory must fail, since a failover has undone what it would make durable.
+    pub fn dooms(&mut self, sync: &Sync) -> bool {
+        self.losses.doom(sync)
+    }
+
+    /// The server fails over to its standby, which has only what was synced. Returns how many
+    /// directory entries are undone.
+    pub fn fail_over(&mut self) -> usize {
         let journal = std::mem::take(&mut self.journal);
         let of_dir = |(dir, entries): (Path, Vec<Unsynced>)| {
             entries.into_iter().map(move |entry| (Arc::clone(&dir), entry))
         };
         let mut entries: Vec<_> = journal.into_iter().flat_map(of_dir).collect();
         entries.sort_by_key(|(_, entry)| entry.order);
-        let mut undone = Vec::new();
+        let undone = entries.len();
         for (dir, entry) in entries.into_iter().rev() {
-            undone.push(Undone { order: entry.order, by: entry.by, dir });
+            self.losses.mourn(Undone { order: entry.order, by: entry.by, dir });
             for (path, node) in entry.before {
                 match node {
                     Some(node) => self.nodes.insert(path, node),

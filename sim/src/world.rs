@@ -13,7 +13,6 @@
 //! | `peers.rs` | messages between brokers, and markers to the output |
 //! | `brokers.rs` | starting, stopping, killing and pausing brokers; what they post |
 //! | `storage.rs` | when volume operations happen, fail and get stuck |
-//! | `losses.rs` | what a failover has undone, and which directory syncs fail for it |
 //! | `control.rs` | the controller, its file, and what goes wrong with both |
 //! | `script.rs` | the plan's steps, one after the other |
 //! | `moments.rs` | steps that wait until something has happened |
@@ -52,7 +51,6 @@ mod clocks;
 mod control;
 mod faults;
 mod lease;
-mod losses;
 mod machines;
 mod moments;
 mod peers;

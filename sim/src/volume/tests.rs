@@ -1,6 +1,6 @@
 //! What is lost when: unsynced data with its writer, unsynced entries with the server.
 
-use super::{Op, Reply, SharedVolume};
+use super::{Op, Reply, SharedVolume, Sync};
 use crate::seed::Stream;
 
 const A: usize = 0;
@@ -46,7 +46,7 @@ fn an_unsynced_write_dies_with_its_writer_even_behind_a_rename() {
 }
 
 #[test]
-fn a_failover_undoes_what_was_not_synced_and_says_what_it_was() {
+fn a_failover_undoes_what_was_not_synced_and_the_next_sync_says_so() {
     let mut volume = with_dir();
     volume.put("d/g", b"old");
     do_it(&mut volume, A, Op::Write("d/f".into(), b"new".to_vec()));
@@ -55,17 +55,21 @@ fn a_failover_undoes_what_was_not_synced_and_says_what_it_was() {
     do_it(&mut volume, A, Op::Rename("d/f".into(), "d/g".into()));
     do_it(&mut volume, B, Op::CreateDir("d/x".into()));
     do_it(&mut volume, B, Op::Write("d/x/y".into(), Vec::new()));
-    let undone = |volume: &mut SharedVolume| {
-        let undone = volume.fail_over().into_iter();
-        undone.map(|it| format!("{} by {} in {}", it.order, it.by, it.dir)).collect::<Vec<_>>()
+    let sync = |by, at, volume: &SharedVolume| {
+        let unheard = Vec::new();
+        Sync { by, dir: "d".into(), at, behind: volume.changes(), unheard }
     };
-    assert_eq!(undone(&mut volume), ["5 by 1 in d/x", "4 by 1 in d", "3 by 0 in d"]);
+    assert_eq!(volume.fail_over(), 3);
     assert_eq!(content(&volume, B, "d/g").unwrap(), "old");
     assert_eq!(content(&volume, B, "d/f").unwrap(), "new");
     assert_eq!(volume.list("d").unwrap(), ["f", "g"]);
+    assert!(volume.dooms(&sync(A, 1, &volume)), "the rename is undone");
+    assert!(!volume.dooms(&sync(A, 2, &volume)), "and was the only change of its broker there");
+    volume.lose(B, &mut Stream::new(1, "test", 0));
+    assert!(!volume.dooms(&sync(B, 3, &volume)), "who died has nothing to hear");
     do_it(&mut volume, A, Op::Rename("d/f".into(), "d/g".into()));
     do_it(&mut volume, A, Op::SyncDir("d".into()));
-    assert!(undone(&mut volume).is_empty());
+    assert_eq!(volume.fail_over(), 0);
     assert_eq!(content(&volume, B, "d/g").unwrap(), "new");
 }
 

@@ -14,15 +14,12 @@ use std::{
 use kaas_coordinator::assignment::ASSIGNMENT_PATH;
 use tokio::sync::oneshot;
 
-use super::{
-    Event, World,
-    losses::{Losses, Sync},
-};
+use super::{Event, World};
 use crate::{
     milestone::Milestone,
     plan::{Failure, Goodbye, Operation, Plan, Span},
     seed::Stream,
-    volume::{Op, Reply},
+    volume::{Op, Reply, Sync},
 };
 
 /// How late an operation may happen whose broker is dead, or was told that it failed, in microseconds.
@@ -46,7 +43,6 @@ pub(super) struct Storage {
     pending: BTreeMap<u64, Pending>,
     /// Operations that failed and happen right behind the next one beside them.
     lurking: Vec<u64>,
-    losses: Losses,
     operations: u64,
     pub(super) failing: Vec<Failing>,
     pub(super) slow: Vec<SlowVolume>,
@@ -122,7 +118,6 @@ impl Storage {
             told: BTreeMap::new(),
             pending: BTreeMap::new(),
             lurking: Vec::new(),
-            losses: Losses::default(),
             operations: 0,
             failing: Vec::new(),
             slow: Vec::new(),
@@ -171,11 +166,11 @@ impl World {
                 let told = storage.told.values().filter(|it| it.broker == broker);
                 let unheard = told.map(|it| it.changes.clone()).collect();
                 let (dir, behind) = (dir.clone(), self.volume.changes());
-                Some(Sync { broker, dir, at: self.now, behind, unheard })
+                Some(Sync { by: broker, dir, at: self.now, behind, unheard })
             }
             _ => None,
         };
-        let is_doomed = sync.as_ref().is_some_and(|it| storage.losses.doom(it));
+        let is_doomed = sync.as_ref().is_some_and(|it| self.volume.dooms(it));
         let reply = Some(reply);
         storage.pending.insert(number, Pending { broker, op, back, sync, is_doomed, reply });
         self.after(takes - back, Event::Operate { op: number });
@@ -310,9 +305,6 @@ impl World {
         }
         let before = self.author_of(op);
         let reply = self.volume.apply(broker, op)?;
-        if let Op::CreateDir(path) = op {
-            self.storage.losses.claim_anew(broker, path);
-        }
         self.releases_meet(broker, op, before);
         self.moment_of_operation(broker, op);
         match op.kind() {
@@ -367,7 +359,6 @@ impl World {
     /// A broker is dead: some of what it had asked for happens all the same, some of that late.
     pub(super) fn storage_of_dead(&mut self, broker: usize) {
         let storage = &mut self.storage;
-        storage.losses.forget_broker(broker);
         let pending = storage.pending.iter().filter(|(_, it)| it.broker == broker);
         let numbers: Vec<u64> = pending.map(|(number, _)| *number).collect();
         for number in numbers {
@@ -399,13 +390,10 @@ impl World {
 
     /// The volume moves to its standby.
     pub(super) fn fail_over(&mut self, step: usize) {
-        let lost = self.volume.fail_over();
-        let undone = lost.len();
-        let Storage { losses, pending, .. } = &mut self.storage;
-        losses.mourn(lost);
+        let undone = self.volume.fail_over();
         // Nobody hears of one that is late, so it can't tell what is lost.
-        for it in pending.values_mut().filter(|it| it.reply.is_some()) {
-            it.is_doomed |= it.sync.as_ref().is_some_and(|it| losses.doom(it));
+        for it in self.storage.pending.values_mut().filter(|it| it.reply.is_some()) {
+            it.is_doomed |= it.sync.as_ref().is_some_and(|it| self.volume.dooms(it));
         }
         if undone > 0 {
             self.record.effect(step);

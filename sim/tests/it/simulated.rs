@@ -2,25 +2,30 @@
 
 use std::{
     io,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use futures_lite::future::yield_now;
 use kaas_coordinator::ports::Volume;
-use sim::volume::{Op, Reply, SharedVolume};
+use sim::volume::{Op, Reply, SharedVolume, Sync};
 
 /// The volume as one broker sees it. Each operation happens when its future is polled for the
 /// second time, so that a test which polls decides the order.
 #[derive(Clone, Default)]
 pub(crate) struct Simulated {
     shared: Arc<Mutex<SharedVolume>>,
+    /// How many operations were asked for; stands in for the time.
+    asked: Arc<AtomicU64>,
     broker: usize,
 }
 
 impl Simulated {
     /// The same volume as another broker sees it.
     pub(crate) fn seen_by(&self, broker: usize) -> Self {
-        Self { shared: Arc::clone(&self.shared), broker }
+        Self { shared: Arc::clone(&self.shared), asked: Arc::clone(&self.asked), broker }
     }
 
     /// The volume itself.
@@ -29,10 +34,12 @@ impl Simulated {
     }
 
     async fn apply(&self, op: Op) -> io::Result<Reply> {
+        let (by, at) = (self.broker, self.asked.fetch_add(1, Ordering::Relaxed));
+        let behind = self.state().changes();
         yield_now().await;
         let mut state = self.state();
         if let Op::SyncDir(dir) = &op
-            && state.mourns(self.broker, dir)
+            && state.dooms(&Sync { by, dir: dir.clone(), at, behind, unheard: Vec::new() })
         {
             return Err(io::Error::other("a failover has undone what was not synced"));
         }

@@ -6,24 +6,37 @@
 
 use std::ops::Range;
 
-use crate::volume::{Path, Undone};
+use super::Path;
 
 /// A directory sync that a broker asks for.
 #[derive(Clone, Debug)]
-pub(super) struct Sync {
-    pub(super) broker: usize,
-    pub(super) dir: Path,
+pub struct Sync {
+    /// The broker.
+    pub by: usize,
+    /// The directory.
+    pub dir: Path,
     /// When, in microseconds.
-    pub(super) at: u64,
+    pub at: u64,
     /// How many changes of directory entries the volume had seen by then.
-    pub(super) behind: u64,
+    pub behind: u64,
     /// Which of these changes the broker did not know yet to have happened.
-    pub(super) unheard: Vec<Range<u64>>,
+    pub unheard: Vec<Range<u64>>,
+}
+
+/// A change of directory entries that a failover has undone.
+#[derive(Debug)]
+pub(super) struct Undone {
+    /// Its place among all changes.
+    pub(super) order: u64,
+    /// The broker that made it.
+    pub(super) by: usize,
+    /// The directory whose sync would have made it durable.
+    pub(super) dir: Path,
 }
 
 impl Sync {
     fn is_behind(&self, undone: &Undone) -> bool {
-        self.broker == undone.by && self.dir == undone.dir && undone.order <= self.behind
+        self.by == undone.by && self.dir == undone.dir && undone.order <= self.behind
     }
 
     /// Whether it may be the very sync that was to make the change durable.
@@ -45,9 +58,9 @@ struct Loss {
 }
 
 impl Losses {
-    /// A failover has undone these.
-    pub(super) fn mourn(&mut self, undone: Vec<Undone>) {
-        self.0.extend(undone.into_iter().map(|undone| Loss { undone, told_at: None }));
+    /// A failover has undone this.
+    pub(super) fn mourn(&mut self, undone: Undone) {
+        self.0.push(Loss { undone, told_at: None });
     }
 
     /// Whether a sync must fail.
@@ -71,10 +84,10 @@ impl Losses {
 
     /// A broker has made a directory. If that is a claim, nothing that it does from here on relies on
     /// what it lost among the claims beside it.
-    pub(super) fn claim_anew(&mut self, broker: usize, path: &str) {
+    pub(super) fn claim_anew(&mut self, by: usize, path: &str) {
         let Some((claims, _)) = path.rsplit_once('/') else { return };
         if is_of_claims(claims) {
-            self.0.retain(|it| it.undone.by != broker || *it.undone.dir != *claims);
+            self.0.retain(|it| it.undone.by != by || *it.undone.dir != *claims);
         }
     }
 
@@ -92,17 +105,17 @@ fn is_of_claims(dir: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Losses, Sync};
-    use crate::volume::Undone;
+    use super::{Losses, Sync, Undone};
 
     fn sync(dir: &str, at: u64, behind: u64) -> Sync {
-        Sync { broker: 0, dir: dir.into(), at, behind, unheard: Vec::new() }
+        Sync { by: 0, dir: dir.into(), at, behind, unheard: Vec::new() }
     }
 
     fn losses(dir: &str, orders: &[u64]) -> Losses {
         let mut losses = Losses::default();
-        let undone = |order: &u64| Undone { order: *order, by: 0, dir: dir.into() };
-        losses.mourn(orders.iter().map(undone).collect());
+        for order in orders {
+            losses.mourn(Undone { order: *order, by: 0, dir: dir.into() });
+        }
         losses
     }
 
@@ -110,7 +123,7 @@ mod tests {
     fn the_sync_behind_a_change_tells_of_it_once() {
         let mut losses = losses("d", &[7]);
         assert!(!losses.doom(&sync("e", 10, 9)), "of another directory");
-        assert!(!losses.doom(&Sync { broker: 1, ..sync("d", 10, 9) }), "of another broker");
+        assert!(!losses.doom(&Sync { by: 1, ..sync("d", 10, 9) }), "of another broker");
         assert!(losses.doom(&sync("d", 11, 9)));
         assert!(losses.doom(&sync("d", 11, 9)), "either may be the one");
         assert!(!losses.doom(&sync("d", 12, 9)));
