@@ -59,7 +59,7 @@ fn a_failure_ends_with_the_commands_to_type_next() {
     let typed = suite("--seeds 30 --from 10", dir.path(), &some(broke(), |seed| seed % 6 == 5));
     assert_eq!(typed.exit, Exit::Broke);
     let out = typed.out.replace(&format!("{}/", dir.path().display()), "");
-    let news = &out[out.find("\nfailed ").unwrap()..];
+    let news = &out[out.find("\nfailed ").unwrap() + 1..];
     insta::assert_snapshot!(news, @"
     failed    5 of 30 seeds, in 1 way
               5 × offset-durability broke for a group: 11, 17, 23, 29, 35
@@ -112,7 +112,7 @@ fn a_vacuous_suite_says_what_is_missing() {
     outcome.milestones.insert("batched".to_owned(), 0);
     let typed = suite("--seeds 2000", dir.path(), &some(outcome, |_| true));
     assert_eq!(typed.exit, Exit::Vacuous);
-    let news = &typed.out[typed.out.find("\nvacuous").unwrap()..];
+    let news = &typed.out[typed.out.find("\nvacuous").unwrap() + 1..];
     insta::assert_snapshot!(news, @"
     vacuous   never checked: read-filter
               2,000 seeds must reach every milestone: batched
@@ -143,7 +143,7 @@ fn a_suite_may_excuse_groups_in_few_of_its_seeds() {
     let args = format!("--seeds 2000 --json {}", path.display());
     let typed = suite(&args, dir.path(), &some(excused(), |seed| seed % 95 == 0));
     assert_eq!(typed.exit, Exit::Vacuous);
-    let news = &typed.out[typed.out.find("\nvacuous").unwrap()..];
+    let news = &typed.out[typed.out.find("\nvacuous").unwrap() + 1..];
     insta::assert_snapshot!(news, @"
     vacuous   1% of seeds may have excused groups, and here 22 seeds, 1.10%: coordinator-unreachable 22
     again     cargo sim run --seeds 2000 --from 0
