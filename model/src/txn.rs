@@ -3,9 +3,9 @@
 //!
 //! A transaction's writes wait until its end reaches the coordinator of their group, which may be
 //! long after the end was acknowledged. A plain fetch may give what was there before; a stable one
-//! is refused as long as anything waits, and no longer: a producer that is let begin something new shows
-//! that what it had begun before waits nowhere. The order of writes is that in which they were appended,
-//! not that of the ends: a plain commit that came behind the transaction's stays.
+//! is refused as long as anything waits. Neither holds any longer than that: a producer that is let begin
+//! something new shows that what it had begun before waits nowhere. The order of writes is that in which
+//! they were appended, not that of the ends: a plain commit that came behind the transaction's stays.
 //!
 //! Every answer is judged when it comes: whether the transaction of the write that it gives can have
 //! committed, and whether the write is too old, given what had been seen and what had committed
@@ -243,13 +243,16 @@ impl Transactions {
     /// lets it do either only when what it had begun before has ended everywhere.
     fn over_before(&mut self, id: &Name, (producer, epoch): (i64, i16), then: Moment) {
         let Some(under_way) = self.under_way.get_mut(id) else { return };
-        let txns = &mut self.txns;
+        let (txns, partitions) = (&mut self.txns, &mut self.partitions);
         under_way.retain(|number| {
             let Some(txn) = txns.get_mut(number) else { return false };
             // Of another producer's nothing is said: who has taken it over may have begun since.
             let is_over = txn.producer == producer && txn.epoch <= epoch && txn.begun < then;
             if is_over {
                 txn.over = Some(self.position);
+                for (&place, due) in txn.writes.iter().filter(|_| txn.known) {
+                    partitions[place].must_show_for_good(*due);
+                }
             }
             !is_over
         });

@@ -232,6 +232,9 @@ impl Transactions {
             let partition = &mut self.partitions[place];
             partition.waits_no_more(*due);
             partition.must_show(*due);
+            if txn.over.is_some() {
+                partition.must_show_for_good(*due);
+            }
         }
         let Some(txn) = self.txns.get(&number) else { return };
         if txn.writes.is_empty() {
@@ -290,6 +293,7 @@ impl Transactions {
         let due = match found {
             TooOld::Lost(due)
             | TooOld::Apart(due)
+            | TooOld::Over(due)
             | TooOld::Overwrites(due)
             | TooOld::Back(due, ..) => *due,
         };
@@ -308,8 +312,13 @@ impl Transactions {
                 partition.group,
                 sign.sentence()
             )),
+            (TooOld::Over(_), Some((txn, _))) => {
+                told.push(txn.why_known());
+                told.push("before the fetch was sent, its producer was let begin anew".to_owned());
+            }
             (TooOld::Lost(_) | TooOld::Apart(_), Some((txn, _))) => told.push(txn.why_known()),
-            (TooOld::Overwrites(_), _) | (TooOld::Lost(_) | TooOld::Apart(_), None) => {}
+            (TooOld::Overwrites(_), _)
+            | (TooOld::Lost(_) | TooOld::Apart(_) | TooOld::Over(_), None) => {}
         }
         told.push(answer.sentence());
         told.push(match gave {

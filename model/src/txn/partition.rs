@@ -64,6 +64,8 @@ pub(super) struct Bounds {
     stable: Option<Due>,
     /// The newest that came into view together with another one, so that all fetches must give it.
     together: Option<Due>,
+    /// The newest whose transaction had ended everywhere, so that all fetches must give it.
+    over: Option<Due>,
 }
 
 /// A write, in the order in which writes were sent.
@@ -88,6 +90,8 @@ pub(super) enum TooOld {
     Lost(u64),
     /// The write's transaction had come into view elsewhere in the group.
     Apart(u64),
+    /// The write's transaction had ended everywhere.
+    Over(u64),
     /// The plain write had been acknowledged.
     Overwrites(u64),
     /// The write had been given to that client at that time.
@@ -176,9 +180,14 @@ impl Partition {
         self.bounds.stable = self.bounds.stable.max(Some(due));
     }
 
-    /// All fetches must.
+    /// All fetches must, since another write of the transaction was seen.
     pub(super) fn must_show_to_all(&mut self, due: Due) {
         self.bounds.together = self.bounds.together.max(Some(due));
+    }
+
+    /// All fetches must, since the transaction is over.
+    pub(super) fn must_show_for_good(&mut self, due: Due) {
+        self.bounds.over = self.bounds.over.max(Some(due));
     }
 
     /// The write waits for the end of its transaction.
@@ -204,6 +213,7 @@ impl Partition {
             holds && self.is_older(gave, due.sent)
         };
         let together = bounds.together.filter(&mut older);
+        let over = bounds.over.filter(&mut older);
         let due = bounds.stable.filter(|due| stable && older(due));
         let within = |number: u64| self.write(number).is_some_and(|write| write.txn.is_some());
         let seen = bounds
@@ -213,6 +223,8 @@ impl Partition {
         let plain = bounds.plain.filter(|due| gave.is_some_and(within) && older(due));
         let found = if let Some(due) = together {
             Some(TooOld::Apart(due.write))
+        } else if let Some(due) = over {
+            Some(TooOld::Over(due.write))
         } else if let Some(due) = due {
             Some(TooOld::Lost(due.write))
         } else if let Some((due, client, at)) = seen {

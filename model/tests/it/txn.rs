@@ -4,6 +4,7 @@
 mod effects;
 mod fate;
 mod order;
+mod over;
 mod producers;
 mod random;
 mod reference;

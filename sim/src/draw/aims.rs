@@ -1,12 +1,14 @@
 //! Faults that are aimed: several that, each alone, do no harm.
 
+use std::time::Duration;
+
 use super::{
     between,
     faults::{Draw, Kind},
     millis,
 };
 use crate::plan::{
-    Action, Clients, Exit, Failure, Goodbye, Moment, Operation, Plan, THERE, Way, When,
+    Action, BrokerName, Clients, Exit, Failure, Goodbye, Moment, Operation, Plan, THERE, Way, When,
 };
 
 /// Every kind, and how many there are of it at most.
@@ -46,23 +48,31 @@ fn blind_take_over(draw: &mut Draw<'_>) {
 /// The owner of a group, which also coordinates the transactions of its first member, reads an old
 /// file while the group moves away: markers go where it was, and nobody there need have noticed.
 fn deaf_coordinator(draw: &mut Draw<'_>) {
-    let Some((group, _)) = transactional(draw.plan) else { return };
+    let Some((group, members)) = transactional(draw.plan) else { return };
     let owner = draw.owner(&format!("{group}.1"));
+    let away = draw.another(&owner);
+    let before = draw.at.saturating_sub(draw.stream.between(4_000, 7_000));
     let home = Some(owner.clone());
-    let before = draw.at - draw.stream.between(2_500, 3_500);
     draw.push_at(before, Action::Entry { group: group.clone(), broker: home, stays: false });
     let duration = millis(draw.stream.between(8_000, 15_000));
     draw.push(Action::Lag { broker: owner.clone(), duration, back: false });
     // Whoever else asked the old owner would have it look at its claim.
-    for client in onlookers(draw.plan, &group) {
-        let (broker, client, way) = (owner.clone(), Some(client), Way::Requests);
-        draw.push(Action::Cut { broker, client, way, duration });
+    let others = (2..=members).map(|it| format!("{group}.{it}"));
+    for client in onlookers(draw.plan, &group).into_iter().chain(others) {
+        draw.push(unheard(&owner, client, duration));
     }
-    let to = Some(draw.broker());
-    draw.push_at(draw.at + 100, Action::Entry { group, broker: to, stays: false });
-    // Its members look around.
-    let soon = draw.at + draw.stream.between(800, 2_000);
-    draw.push_at(soon, Action::Reset { broker: owner });
+    let to = Some(away);
+    draw.push_at(draw.at + 100, Action::Entry { group: group.clone(), broker: to, stays: false });
+    // It looks around for the group, and comes back for its transactions.
+    let soon = millis(draw.stream.between(1_500, 4_000));
+    draw.push_at(draw.at + 100, unheard(&owner, format!("{group}.1"), soon));
+    draw.push_at(draw.at + 150, Action::Reset { broker: owner });
+}
+
+/// What a client asks of a broker does not arrive for a while.
+fn unheard(broker: &BrokerName, client: String, duration: Duration) -> Action {
+    let (broker, way) = (broker.clone(), Way::Requests);
+    Action::Cut { broker, client: Some(client), way, duration }
 }
 
 /// The clients that ask about a group without being its members.

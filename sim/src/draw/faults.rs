@@ -126,6 +126,13 @@ impl Draw<'_> {
         format!("kaas-{}", small(&mut self.stream, u64::from(self.plan.brokers)))
     }
 
+    /// Some other broker, if there is one.
+    pub(super) fn another(&mut self, than: &BrokerName) -> BrokerName {
+        let names = (0..self.plan.brokers).map(|it| format!("kaas-{it}"));
+        let others: Vec<_> = names.filter(|it| it != than).collect();
+        if others.is_empty() { than.clone() } else { self.stream.pick(&others).clone() }
+    }
+
     /// Some duration up to `most` milliseconds, of any magnitude from 50 ms on.
     pub(super) fn duration(&mut self, most: u64) -> Duration {
         let mut top = 50;

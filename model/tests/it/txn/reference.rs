@@ -31,6 +31,8 @@ pub(super) enum Mutant {
     Unstable,
     /// What has ended goes on to wait.
     Left,
+    /// A producer is let go on before what it had begun has ended everywhere.
+    GoesOn,
     /// A fenced producer is told that its transaction has committed.
     FencedCommits,
     /// A fenced producer is told that its write was taken.
@@ -45,7 +47,7 @@ pub(super) enum Mutant {
     Turned,
 }
 
-pub(super) const MUTANTS: [Mutant; 15] = [
+pub(super) const MUTANTS: [Mutant; 16] = [
     Mutant::OnePartition,
     Mutant::OnAbort,
     Mutant::CarriedAlong,
@@ -55,6 +57,7 @@ pub(super) const MUTANTS: [Mutant; 15] = [
     Mutant::LaterCommitLost,
     Mutant::Unstable,
     Mutant::Left,
+    Mutant::GoesOn,
     Mutant::FencedCommits,
     Mutant::FencedWrites,
     Mutant::SameEpoch,
@@ -187,13 +190,18 @@ impl Reference {
         if self.ids[id].state == State::Ongoing {
             self.end_of(id, false, None);
         }
-        if self.markers.iter().any(|marker| marker.id() == Some(id)) {
+        if self.ends(id) {
             return None;
         }
         if !self.is(Mutant::SameEpoch) {
             self.ids[id].epoch += 1;
         }
         Some(Producer { id, epoch: self.ids[id].epoch })
+    }
+
+    /// Whether the last transaction of that id is still ending somewhere, as far as is asked.
+    fn ends(&self, id: usize) -> bool {
+        !self.is(Mutant::GoesOn) && self.markers.iter().any(|it| it.id() == Some(id))
     }
 
     pub(super) fn write(
@@ -209,7 +217,7 @@ impl Reference {
             return if told { Outcome::Ok } else { Outcome::Refused };
         }
         if self.ids[id].state != State::Ongoing {
-            if txn <= self.ids[id].txn || self.markers.iter().any(|it| it.id() == Some(id)) {
+            if txn <= self.ids[id].txn || self.ends(id) {
                 return Outcome::Refused;
             }
             self.ids[id] = Id { epoch, txn, state: State::Ongoing, groups: Vec::new() };
