@@ -64,9 +64,9 @@ fn deaf_coordinator(draw: &mut Draw<'_>) {
     let to = Some(away);
     draw.push_at(draw.at + 100, Action::Entry { group: group.clone(), broker: to, stays: false });
     // It looks around for the group, and comes back for its transactions.
-    let soon = millis(draw.stream.between(1_500, 4_000));
-    draw.push_at(draw.at + 100, unheard(&owner, format!("{group}.1"), soon));
-    draw.push_at(draw.at + 150, Action::Reset { broker: owner });
+    let soon = draw.stream.between(800, 2_000);
+    draw.push_at(draw.at + 100, unheard(&owner, format!("{group}.1"), millis(soon + 1_000)));
+    draw.push_at(draw.at + soon, Action::Reset { broker: owner });
 }
 
 /// What a client asks of a broker does not arrive for a while.

@@ -52,6 +52,7 @@ scenarios! {
     hangs_up_while_it_waits
     lagging_owner
     late_description
+    marker_at_a_former_owner
     never_syncing_leader
     old_lease
     one_shot_storm
