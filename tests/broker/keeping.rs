@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-use kaas_coordinator::{api::ErrorCode, config::Config};
+use kaas_coordinator::{
+    api::{ErrorCode, JoinRequest, Protocol, Request, Response},
+    config::Config,
+};
 
 use crate::{
     rig::{
         Call, SECOND, commit, error, fetch, file_of, join, joined, leave, list, listed, put_file,
-        stick,
+        stick, sync,
     },
     still::Still,
 };
@@ -126,6 +129,63 @@ fn offsets_outlive_their_retention_nowhere() {
     assert!(file_of(&still, "warm").is_some());
     still.advance(Duration::from_mins(10));
     assert_eq!(file_of(&still, "warm"), None);
+}
+
+/// A lasting member that reads `topic`.
+fn lasting(group: &str, topic: &str) -> Request {
+    let Request::JoinGroup(request) = join(group) else { unreachable!("it is a join") };
+    let mut metadata = vec![0, 0, 0, 0, 0, 1, 0, u8::try_from(topic.len()).expect("a short name")];
+    metadata.extend(topic.bytes().chain([0xff; 4]));
+    let half_an_hour = Duration::from_mins(30);
+    Request::JoinGroup(JoinRequest {
+        session_timeout: half_an_hour,
+        rebalance_timeout: half_an_hour,
+        protocols: vec![Protocol { name: "range".into(), metadata: metadata.into() }],
+        ..request
+    })
+}
+
+/// A broker that keeps offsets for three minutes, with a Stable group that reads `events` and has a
+/// commit of it and another one of a topic that nobody reads any more.
+fn with_a_stable_group() -> Still {
+    let mut config = Config::default();
+    config.offsets.retention = Duration::from_mins(3);
+    config.offsets.retention_check_interval = Duration::from_mins(1);
+    let mut still = Still::start(config);
+    let gone = OLD.replace("events", "gone");
+    let both = gone.replace(":7}", r#":7,"events/0":6}"#).replace(":0}", r#":0,"events/0":0}"#);
+    put_file(&still, "g", &both);
+    let joining = Call::send(&still, lasting("g", "events"));
+    still.advance(4 * SECOND);
+    let member = joined(joining.answer()).member_id;
+    assert!(
+        matches!(still.call(sync("g", &member)), Response::SyncGroup(it) if it.error.is_none())
+    );
+    still
+}
+
+/// Which topics a group has offsets of.
+fn topics(still: &Still) -> [bool; 2] {
+    let file = file_of(still, "g").unwrap_or_default();
+    ["events/0", "gone/0"].map(|it| file.contains(it))
+}
+
+#[test]
+fn what_members_consume_outlives_its_retention() {
+    let mut still = with_a_stable_group();
+    still.advance(Duration::from_mins(2));
+    assert_eq!(topics(&still), [true, true]);
+    still.advance(Duration::from_mins(2));
+    assert_eq!(topics(&still), [true, false]);
+}
+
+#[test]
+fn nothing_expires_while_a_group_rebalances() {
+    let mut still = with_a_stable_group();
+    let mut joining = Call::send(&still, lasting("g", "events"));
+    still.advance(Duration::from_mins(4));
+    assert_eq!(joining.look(), None, "the first member does not rejoin");
+    assert_eq!(topics(&still), [true, true]);
 }
 
 #[test]

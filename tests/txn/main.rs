@@ -5,6 +5,7 @@
 mod commits;
 mod failover;
 mod fight;
+mod orphans;
 mod producer_ids;
 mod rig;
 
