@@ -1,9 +1,6 @@
 //! Offsets whose transaction has come to no end that their group has heard of.
 
-use std::{
-    fs,
-    time::{Duration, Instant},
-};
+use std::{fs, time::Duration};
 
 use kaas_coordinator::{
     api::{ErrorCode, KeyType},
@@ -47,8 +44,7 @@ fn they_wait_as_long_as_the_transaction_is_open() {
     let producer = init(broker, &id);
     assert_eq!(add_offsets(broker, &id, producer, &group), ErrorCode::None);
     assert_eq!(commit_offset(owner, (&id, producer), &group, 10), ErrorCode::None);
-    let begun = Instant::now();
-    while begun.elapsed() < Duration::from_millis(600) {
+    for _ in 0..120 {
         assert!(has_pending(&rig, &group), "it is asked about, and open");
         pause();
     }

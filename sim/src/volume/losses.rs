@@ -133,7 +133,7 @@ mod tests {
     fn a_neighbour_does_not_use_the_loss_up() {
         let mut losses = losses("d", &[7]);
         assert!(!losses.doom(&sync("d", 10, 6)), "it was asked for before the change");
-        let neighbour = Sync { unheard: vec![6..7], ..sync("d", 11, 7) };
+        let neighbour = Sync { unheard: vec![2..3, 6..7], ..sync("d", 11, 7) };
         assert!(losses.doom(&neighbour), "it is behind the change, of which nobody has heard");
         assert!(losses.doom(&sync("d", 12, 7)));
         assert!(!losses.doom(&sync("d", 13, 8)));

@@ -19,7 +19,7 @@ use crate::{
     milestone::Milestone,
     plan::{Failure, Goodbye, Operation, Plan, Span},
     seed::Stream,
-    volume::{Op, Reply, Sync},
+    volume::{Op, Path, Reply, Sync},
 };
 
 /// How late an operation may happen whose broker is dead, or was told that it failed, in microseconds.
@@ -161,15 +161,12 @@ impl World {
         let back = storage.ways_back.as_mut().map_or(0, |it| it.below(takes + 1));
         storage.operations += 1;
         let number = storage.operations;
-        let sync = match &op {
-            Op::SyncDir(dir) => {
-                let told = storage.told.values().filter(|it| it.broker == broker);
-                let unheard = told.map(|it| it.changes.clone()).collect();
-                let (dir, behind) = (dir.clone(), self.volume.changes());
-                Some(Sync { by: broker, dir, at: self.now, behind, unheard })
-            }
-            _ => None,
-        };
+        let sync = (op.kind() == Operation::SyncDir).then(|| {
+            let told = storage.told.values().filter(|it| it.broker == broker);
+            let unheard = told.map(|it| it.changes.clone()).collect();
+            let (dir, behind) = (Path::clone(op.path()), self.volume.changes());
+            Sync { by: broker, dir, at: self.now, behind, unheard }
+        });
         let is_doomed = sync.as_ref().is_some_and(|it| self.volume.dooms(it));
         let reply = Some(reply);
         storage.pending.insert(number, Pending { broker, op, back, sync, is_doomed, reply });
