@@ -47,6 +47,7 @@ scenarios! {
     cross_broker_commit
     cut_off_for_good
     deposed_controller
+    failover_between_neighbours
     fenced_zombie
     group_moves_mid_transaction
     hangs_up_while_it_waits
